@@ -7,6 +7,7 @@
     ├── Invalid                 2    invalid         an argument, a name or a message is malformed
     ├── Conflicted              3    conflicted      stopped on open conflicts
     ├── NotFound                4    not-found       no such conversation, branch, message, operation, setting
+    │   └── MissingObject       7    missing-object  an object that others name is not in the store
     ├── Ambiguous               5    ambiguous       a prefix that matches several things
     ├── Busy                    6    busy            another process holds the lock or moved the ref; retry
     ├── Corrupt                 7    corrupt         stored data cannot be read
@@ -71,6 +72,13 @@ class NotFound(ScopesError):
 
     kind = "not-found"
     exit_code = 4
+
+
+class MissingObject(NotFound):
+    """An object that a ref or another object names is not in the store: not what a user named is missing."""
+
+    kind = "missing-object"
+    exit_code = 7
 
 
 class Ambiguous(ScopesError):

@@ -70,8 +70,11 @@ def open_store(
         default = default_author(repository.config)
     else:
         default = check_author(Author(author, "human") if isinstance(author, str) else author)
-    repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
-    repository.index_directory = index_directory(cache_directory(os.environ), found)
+    repository.caller = Caller(
+        actor=default.name,
+        command=os.path.basename(sys.argv[0] or "python"),
+        index_directory=index_directory(cache_directory(os.environ), found),
+    )
     note = None if at_operation is None else show_past(repository, at_operation)
     return Store(repository, default, () if note is None else (note,))
 

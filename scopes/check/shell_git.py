@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -12,7 +13,6 @@ from scopes.check.shell_git_settings import Environment, option_settings
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, is_abbreviation, join, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.tools import split_quoted
 
 _VALUED: Final = ("--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env")
 _PROGRAM_KEY: Final = compile_lazily(
@@ -209,7 +209,7 @@ def _alias_step(inner: tuple[Word, ...], values: Sequence[str]) -> Step | None:
     if value.startswith("!"):
         return Step("git alias", script=join((Word(value[1:], value[1:]), *inner[1:])))
     try:
-        pieces = split_quoted(value)
+        pieces = shlex.split(value)
     except ValueError:
         pieces = value.split()
     if pieces[:1] == [inner[0].text]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -11,7 +12,6 @@ from scopes.check.shell_files import Files
 from scopes.check.shell_state import Word, resolve
 from scopes.check.shell_wrappers import split_options
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.tools import split_quoted
 
 Environment = Sequence[tuple[str, str | None]]
 
@@ -129,7 +129,7 @@ def _variable_settings(variables: dict[str, str | None]) -> Iterator[Setting]:
         if name.startswith("GIT_CONFIG_KEY_") and key is not None:
             yield Setting(key.lower(), variables.get(name.replace("_KEY_", "_VALUE_")))
     try:
-        texts = split_quoted(variables.get("GIT_CONFIG_PARAMETERS") or "")
+        texts = shlex.split(variables.get("GIT_CONFIG_PARAMETERS") or "")
     except ValueError:  # git refuses it
         return
     for text in texts:

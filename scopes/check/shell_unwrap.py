@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -14,7 +15,6 @@ from scopes.check.shell_scripts import STANDARD_INPUT, Interpreted, interpreted,
 from scopes.check.shell_state import Input, Word
 from scopes.check.shell_wrappers import SHELLS, Step, join, program_of, split_options, unwrap_program
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.tools import split_quoted
 
 _ITEM: Final = Word(None, "${item}")
 _FIND_TESTS: Final = compile_lazily(
@@ -323,7 +323,7 @@ def _items_of(text: str, separator: str | None) -> list[str] | None:
     if separator is None:
         return None
     try:
-        pieces = text.split(separator) if separator else split_quoted(text)
+        pieces = text.split(separator) if separator else shlex.split(text)
     except ValueError:
         return None
     return [each for each in pieces if each][:100]

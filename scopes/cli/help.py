@@ -11,7 +11,6 @@ from scopes.cli.suggestion import unknown_word
 from scopes.cli.table import TABLE
 from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
-from scopes.store.config import SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,6 +200,8 @@ def format_command(docs: CommandDocs, width: int, *, reads_past: bool = False) -
         if parts:
             lines += ["", f"{title}:", *columns(((part.label, parameter_text(part)) for part in parts), width)]
     if any(part.value == "KEY" for part in docs.arguments):
+        from scopes.store.config import SETTINGS
+
         lines += ["", "settings:", *columns(SETTINGS.items(), width)]
     for title, text in rows_text(docs):
         lines += ["", *fill(f"{title}: {text}", width)]

@@ -242,6 +242,8 @@ class Invocation:
                 create_store(path)
             from shlex import join
 
+            from scopes.result import Note
+
             command = join(["scopes", *self.arguments])
             opened: Repository = self._open(path)
             actor = self.actor or opened.config.find("scopes.author") or "user"
@@ -252,15 +254,15 @@ class Invocation:
                 find_project=lambda: find_project(self.cwd, self.home),
                 find_missing=self._find_missing,
                 sign=self._find_signer(opened.config),
+                on_wait=lambda text: self.output().note(Note(text)),
+                index_directory=self.index_directory,
+                open_commit_chunks=self._open_commit_chunks,
             )
-            opened.index_directory = self.index_directory
-            opened.open_commit_chunks = self._open_commit_chunks
-            opened.lock.on_wait = self._note_waiting
             self._repository = opened
             if self.at_operation is not None:
                 from scopes.history.transaction import show_past
 
-                note: Note | None = show_past(opened, self.at_operation)
+                note = show_past(opened, self.at_operation)
                 if note is not None:
                     self.output().note(note)
             if self.verbose:
@@ -271,11 +273,6 @@ class Invocation:
         from scopes.cli.missing import find_missing
 
         return find_missing(self, self.repository(), name)
-
-    def _note_waiting(self, text: str) -> None:
-        from scopes.result import Note
-
-        self.output().note(Note(text))
 
     def _open_commit_chunks(self) -> CommitCache:
         from scopes.index.caches import CommitCache

@@ -15,7 +15,7 @@ import shlex
 from scopes.cli.command_line import CommandLine, split_words
 from scopes.cli.table import Table
 from scopes.errors import Invalid, ScopesError
-from scopes.store.config import ALIAS, read_user_value, read_user_values
+from scopes.store.config import ALIAS, read_user_values
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 
@@ -31,7 +31,7 @@ def expand_alias(table: Table, arguments: list[str], line: CommandLine) -> list[
     seen: list[str] = []
     while line.unknown is not None and not line.path and _NAME.fullmatch(line.unknown):
         name = line.unknown.lower()
-        value = read_user_value(ALIAS + name)
+        value = read_user_values(ALIAS + name).get("")
         if value is None:
             break
         if name in seen:

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from scopes.code_links.project_commits import read_repository_id
 from scopes.code_links.project_git import ProjectGit, ProjectRepository, open_project_git
 from scopes.errors import ScopesError
-from scopes.store.projects import find_repository
+from scopes.store.projects import find_worktree
 
 
 class EditPlaces:
@@ -30,10 +30,12 @@ class EditPlaces:
 
     def _look_at(self, directory: str) -> bool:
         try:
-            found = find_repository(directory) if os.path.isdir(directory) else None
+            found = find_worktree(directory) if os.path.isdir(directory) else None
         except (OSError, ValueError):
             return False
-        return found is not None and found[1] != self._git.repository.shared and self._is_other(*found)
+        if found is None or found.shared == self._git.repository.shared:
+            return False
+        return self._is_other(found.directory, found.shared)
 
     def _compare(self, top: str, shared: str) -> bool:
         """Return True if another repository has another root commit."""

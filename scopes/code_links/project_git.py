@@ -27,7 +27,7 @@ from scopes.code_links.alternates import parse_alternates
 from scopes.errors import Inaccessible, NotFound
 from scopes.regular_file import UnusableFile, check_regular, check_tree, read_regular
 from scopes.store.git_program import find_git, git_environment
-from scopes.store.projects import find_repository, read_git_settings
+from scopes.store.projects import find_worktree, read_git_settings
 
 _CONFIG: Final = """\
 [core]
@@ -90,27 +90,15 @@ def find_project_repository(directory: str) -> ProjectRepository:
     Raises:
         NotFound: there is none.
     """
-    found = find_repository(directory)
-    if found is not None:
-        top, shared = found
-        return ProjectRepository(top, _own_directory(top, shared), shared)
+    worktree = find_worktree(directory)
+    if worktree is not None:
+        return ProjectRepository(worktree.directory, worktree.git_directory, worktree.shared)
     path = os.path.realpath(directory)
     if os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects")):
         return ProjectRepository(None, path, path)
     raise NotFound(
         f"{directory} is not in a git repository", hint="change to a working tree of the project, or use: scopes -C DIR"
     )
-
-
-def _own_directory(top: str, shared: str) -> str:
-    """Return the git directory of a working tree: that of a linked one is named in its file `.git`."""
-    path = os.path.join(top, ".git")
-    if os.path.isdir(path):
-        return path
-    with suppress(OSError, ValueError):
-        line = os.fsdecode(read_regular(path, _GIT_LINE)).strip()
-        return os.path.realpath(os.path.join(top, line.removeprefix("gitdir:").strip()))
-    return shared
 
 
 class ProjectGit:

@@ -69,7 +69,7 @@ def diff_contexts(
     Raises:
         NotFound, Ambiguous, Invalid: as `diff` and `context` do.
     """
-    sides = resolve_sides(repository, *names, command="context --diff")
+    sides = resolve_sides(repository, *names)
     one, two = (_build(repository, request, choice, cache_directory, side) for side in sides)
     notes = dict.fromkeys(Note(note.text, note.hint) for built in (one, two) for note in built.notes)
     sides = _clear_names(sides, gate_of(repository, request.secrets))

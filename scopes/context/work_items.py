@@ -25,7 +25,7 @@ def find_work_item(repository: Repository, work_item: str) -> list[Revision]:
     from scopes.index.caches import find_or_compute
 
     items = find_or_compute(
-        repository.index_directory,
+        repository.caller.index_directory,
         repository.path,
         "work_items",
         [revision.oid for revision, _ in tips],

@@ -70,7 +70,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Note, Result, Stream, few
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.objects import Commit, diff_blobs, find_entry, read_blob, read_commit, walk_blobs
+from scopes.store.objects import Commit, diff_blobs, read_blob, read_commit, walk_blobs
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
@@ -82,7 +82,6 @@ _ADDS_MESSAGES: Final = frozenset({
     "collaborate-closed",
 })  # kinds of operations that add messages of one author  # fmt: skip
 _FETCH: Final = "fetch"  # the kind of operation of all that fetches: also pull, clone and bundle import
-_VALUE_FIELDS: Final = {ENTITIES: "value", DECISIONS: "decision"}  # with the field of a claim that has the value
 _CHANGE_VALUES: Final = frozenset({"decision", "notice"})  # kinds of messages
 
 
@@ -308,8 +307,8 @@ def _walk_operation(repository: Repository, operation: ConversationOperation) ->
         new: dict[str, Any] | None = None if move.new is None else {"tip": move.new}
         entry = after.branches.get(name)
         if new is not None and old is None and entry is not None:
-            told = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
-            new |= {key: value for key, value in told.items() if value is not None}
+            known = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
+            new |= {key: value for key, value in known.items() if value is not None}
         yield _change(f"branches.{name}", old, new, "MERGE" if record.kind == "merge" else None)
     for moved in record.changes:
         if moved.ref == refs.active_ref(conversation):
@@ -449,22 +448,13 @@ def _walk_message(repository: Repository, head: MessageHeader, message: Message)
 
 def _walk_values(repository: Repository, head: MessageHeader) -> Iterator[Change]:
     """Yield the decisions and accepted values that are others after a message."""
-    for group, field in _VALUE_FIELDS.items():
-        before, after = (_find_group(repository, commit, group) for commit in (head.parents[0], head.oid))
+    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")):
+        directory = f"{STATE_DIRECTORY}/{group}"
+        before, after = (find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid))
         for path, *blobs in diff_blobs(repository, before, after) if before != after else ():
-            old, new = (None if blob is None else _read_value(repository, blob, field) for blob in blobs)
+            loaded = (None if blob is None else encoding.load(read_blob(repository, blob)) for blob in blobs)
+            old, new = (claim.get(field, claim) if isinstance(claim, dict) else claim for claim in loaded)
             yield _change(".".join((group, *split_leaf(path))), old, new)
-
-
-def _find_group(repository: Repository, commit: Oid, group: str) -> Oid | None:
-    tree = read_commit(repository, commit).tree
-    entry = find_entry(repository, tree, f"{STATE_DIRECTORY}/{group}")
-    return entry.oid if entry is not None and entry.is_tree else None
-
-
-def _read_value(repository: Repository, blob: Oid, field: str) -> Any:
-    claim = encoding.load(read_blob(repository, blob))
-    return claim[field] if isinstance(claim, dict) and claim.keys() == {field} else claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

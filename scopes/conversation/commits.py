@@ -36,7 +36,7 @@ from scopes.hosts.agents import import_hint
 from scopes.ids import ConversationId, MessageId
 from scopes.result import Note, Result, plural
 from scopes.store.graph import walk_newest_first
-from scopes.store.projects import find_repository
+from scopes.store.projects import find_worktree
 from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
@@ -244,8 +244,8 @@ def _find_elsewhere(git: ProjectGit, records: Iterable[CommitRecord], roots: Col
 def _find_shared(directory: str) -> str | None:
     """Return the git directory of the repository around a directory, None if there is none."""
     with suppress(OSError, ValueError):
-        found = find_repository(directory) if os.path.isdir(directory) else None
-        return None if found is None else found[1]
+        found = find_worktree(directory) if os.path.isdir(directory) else None
+        return None if found is None else found.shared
     return None
 
 

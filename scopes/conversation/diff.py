@@ -132,12 +132,8 @@ def diff(repository: Repository, left: str, right: str | None = None, *, bodies:
     )
 
 
-def resolve_sides(
-    repository: Repository, left: str, right: str | None, command: str = "diff"
-) -> tuple[DiffSide, DiffSide]:
+def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
     """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git.
-
-    `command` is for the hint.
 
     Raises as `diff` does.
     """
@@ -145,7 +141,7 @@ def resolve_sides(
     one, dots, two = text.partition("..")
     if not dots:
         if right is None and not _is_in_latest(repository, left):
-            raise Invalid("name two revisions to compare", hint=f"for example: scopes {command} conv-001 main..fix")
+            raise Invalid("name two revisions to compare", hint="for example: conv-001 main..fix")
         one, two = (left, right) if right is not None else (LATEST, left)
     if dots and right is not None:
         revision = resolve_revision(repository, one or left, resolve_conversation(repository, left))
@@ -415,26 +411,20 @@ def _resolve_ranges(repository: Repository, names: Sequence[str], conversation: 
         within = within or found.conversation
         return found
 
-    ranges = [".." in name for name in names]
-    if len(names) == 1 and "..." in names[0]:
-        one, _, two = names[0].partition("...")
-        return _symmetric(resolve(one), resolve(two), one, two)
-    if len(names) == 2 and not any(ranges):
-        return _symmetric(resolve(names[0]), resolve(names[1]), *names)
-    if len(names) == 3 and not any(ranges):
-        base, left, right = map(resolve, names)
-        return _Range(f"{names[0]}..{names[1]}", base, left), _Range(f"{names[0]}..{names[2]}", base, right)
-    if len(names) == 2 and all(ranges) and not any("..." in name for name in names):
-        (one, _, two), (three, _, four) = (name.partition("..") for name in names)
-        first = _Range(names[0], resolve(one), resolve(two))
-        return first, _Range(names[1], resolve(three), resolve(four))
-    raise Invalid("name two versions: A B, A...B, BASE A B, or A..B C..D", hint=_HINT)
-
-
-def _symmetric(one: Revision, two: Revision, one_name: str, two_name: str) -> tuple[_Range, _Range]:
-    """Return the ranges of `A...B`: what only A reaches, and what only B reaches."""
-    first, second = one_name or one.conversation, two_name or two.conversation
-    return _Range(f"{second}..{first}", two, one), _Range(f"{first}..{second}", one, two)
+    texts = names[0].split("...", 1) if len(names) == 1 and "..." in names[0] else list(names)
+    are_ranges = [".." in text for text in texts]
+    if len(texts) == 2 and not any(are_ranges):  # what only A reaches, and what only B reaches
+        pairs = [texts[::-1], texts]
+    elif len(texts) == 3 and not any(are_ranges):
+        pairs = [texts[:2], texts[::2]]
+    elif len(texts) == 2 and all(are_ranges) and not any("..." in text for text in texts):
+        pairs = [text.split("..", 1) for text in texts]
+    else:
+        raise Invalid("name two versions: A B, A...B, BASE A B, or A..B C..D", hint=_HINT)
+    found = {text: resolve(text) for text in (pairs[0] + pairs[1] if all(are_ranges) else texts)}
+    shown = {text: text or revision.conversation for text, revision in found.items()}
+    one, two = (_Range(f"{shown[start]}..{shown[tip]}", found[start], found[tip]) for start, tip in pairs)
+    return one, two
 
 
 def _read_range(repository: Repository, named: _Range) -> list[_Entry]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
-from math import ceil, log2
 from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -217,10 +216,10 @@ def log(
         entries = map(partial(read.add_to, read_all=bodies is True, results=results), entries)
     is_branch = branch is not None and len(tips) == 1
     notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
-    if (criteria.is_only_path and criteria.path is None) or limit == 0:
-        return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
-    first = list(islice(entries, 1))
-    notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
+    first: list[LogEntry] = []
+    if not (criteria.is_only_path and criteria.path is None) and limit != 0:
+        first = list(islice(entries, 1))
+        notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
     return Log(items=chain(first, entries), conversation=conversation_id, oldest_first=oldest_first, notes=notes)
 
 
@@ -412,59 +411,50 @@ class _BodyReader:
 _KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
 
 
+@dataclass(slots=True)
 class _LaneFinder:
     """Finds the merged branches of a walk, once it has come to a merge."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        conversation: ConversationId,
-        branch: BranchName | None,
-        tips: Sequence[Oid],
-        *,
-        digests: bool,
-    ) -> None:
-        self._repository = repository
-        self._conversation = conversation
-        self._branch = branch
-        self._tips = tips
-        self._digests = digests
-        self._lanes: MarkedLanes | None = None
-        self._amendments: Mapping[MessageId, Amendment] | None = None
-        self._marks: dict[int, LaneMark] = {}
+    repository: Repository
+    conversation: ConversationId
+    branch: BranchName | None
+    tips: Sequence[Oid]
+    digests: bool
+    lanes: MarkedLanes | None = None
+    amendments: Mapping[MessageId, Amendment] | None = None
+    marks: dict[int, LaneMark] = field(default_factory=dict)
 
     def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
         """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
         newer: deque[Commit] = deque(maxlen=_KEPT_COMMITS)
         for commit in commits:
-            if len(commit.parents) < 2 and len(self._tips) == 1:
+            if len(commit.parents) < 2 and len(self.tips) == 1:
                 newer.append(commit)
                 yield commit
                 continue
             rest = [commit, *commits]
-            tips = self._tips if len(self._tips) > 1 else ()
+            tips = self.tips if len(self.tips) > 1 else ()
             from scopes.merge.lanes import MarkedLanes
 
-            self._lanes = MarkedLanes(
-                self._repository, self._conversation, [*reversed(rest), *reversed(newer)], self._branch, tips
-            )
+            oldest_first = [*reversed(rest), *reversed(newer)]
+            self.lanes = MarkedLanes(self.repository, self.conversation, oldest_first, self.branch, tips)
             yield from rest
 
     def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
         """Return the marks of the lanes that a message is in, the outermost first."""
-        return () if self._lanes is None else tuple(map(self._mark, self._lanes.lanes_of(head.oid)))
+        return () if self.lanes is None else tuple(map(self._mark, self.lanes.lanes_of(head.oid)))
 
     def _mark(self, number: int) -> LaneMark:
-        if number not in self._marks and self._lanes is not None:
-            self._marks[number] = self._lanes.mark(number, self._read if self._digests else None)
-        return self._marks[number]
+        if number not in self.marks and self.lanes is not None:
+            self.marks[number] = self.lanes.mark(number, self._read if self.digests else None)
+        return self.marks[number]
 
     def _read(self, head: MessageHeader) -> Message | None:
         """Return a message as it is now, for a digest."""
-        if self._amendments is None:
-            heads = () if self._lanes is None else self._lanes.heads
-            self._amendments = find_amendments(self._repository, self._tips[0], heads)
-        return latest(read_body(self._repository, head), self._amendments)
+        if self.amendments is None:
+            heads = () if self.lanes is None else self.lanes.heads
+            self.amendments = find_amendments(self.repository, self.tips[0], heads)
+        return latest(read_body(self.repository, head), self.amendments)
 
 
 def _fold(
@@ -622,11 +612,6 @@ def bisect(
         skipped=tuple(heads[n] for n in sorted(skipped) if low < n < high),
         steps=tuple(steps),
     )
-
-
-def count_steps(messages: int) -> int:
-    """Return about how many runs are left if `messages` messages may be the first bad one."""
-    return ceil(log2(messages)) if messages > 1 else 0
 
 
 def exit_code_of(verdict: object) -> int:

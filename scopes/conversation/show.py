@@ -56,11 +56,11 @@ from scopes.history.names import (
 from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,
-    find_message_spans,
     find_source_record,
     list_stored_sources,
     read_spans,
     walk_chunks,
+    walk_spans,
 )
 from scopes.history.titles import RedactedCopy, find_original, first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
@@ -670,20 +670,29 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         where = f"{revision.conversation}/{revision.branch}" if revision.branch else revision.conversation
         hint = f'add one: scopes append {quote(revision.conversation)} "..."'
         raise NotFound(f"{where} has no message here", hint=hint)
-    stored = read_message_bytes(repository, revision.oid)
+    stored, name = read_message_bytes(repository, revision.oid), revision.conversation
     head, decoded = RecordedTimes(repository).add_to(header_of(commit)), decode(stored)
-    claim = _find_claim(repository, revision, head)
+    tips, active = list_branch_tips(repository, name), read_active_branch(repository, name)
+    places = [tips[each] for each in (revision.branch, active, *tips) if each is not None and each in tips]
+    tip = next((each for each in dict.fromkeys(places) if is_ancestor(repository, revision.oid, each)), None)
+    claim = {} if tip is None else find_claim(repository, tip, head.id)
+    newer = None
+    if head.kind == SUMMARY:
+        about = decoded.extra.get("summarizes")
+        named = about.get("branch") if isinstance(about, dict) else None
+        branches = (str(each) for each in (revision.branch, named, active) if each is not None)
+        newer = count_since(repository, name, head, branches)
     notes: tuple[Note, ...] = ()
     if others := [copy.conversation for copy in copies[1:]]:
-        text = f"message {head.id[:8]} of {revision.conversation} is shown; it is also in {', '.join(others)}"
+        text = f"message {head.id[:8]} of {name} is shown; it is also in {', '.join(others)}"
         notes = (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
     return MessageView(
-        conversation=revision.conversation,
+        conversation=name,
         branch=revision.branch,
         head=head,
         message=decoded,
         stored=stored,
-        newer=_count_newer(repository, revision, head, decoded) if head.kind == SUMMARY else None,
+        newer=newer,
         retracted="retracted" in claim,
         amended="amended" in claim,
         notes=notes,
@@ -707,7 +716,8 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
     for commit in commits:
         message_id = message_id or message_id_of(commit)
         for source in sources:
-            spans = () if is_root(commit) else find_message_spans(repository, source, message_id_of(commit))
+            found = () if is_root(commit) else walk_spans(repository, source, {message_id_of(commit)})
+            spans = sorted((offset, length) for offset, length, _ in found)
             if spans:
                 return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, source), spans)))
     hint = f"see how it is stored: scopes cat {message_id} --raw"
@@ -726,23 +736,3 @@ def _resolve(repository: Repository, message: str, conversation: str | None) -> 
             f"that message is not on {on}", hint=f"to read it: scopes cat {quote(handle.id)} {quote(message)}"
         )
     return revision
-
-
-def _find_claim(repository: Repository, revision: Revision, head: MessageHeader) -> Mapping[str, object]:
-    """Return the claim about a message on the named branch, else the active one, else the first that has it."""
-    tips = list_branch_tips(repository, revision.conversation)
-    order = (revision.branch, read_active_branch(repository, revision.conversation), *tips)
-    for branch in dict.fromkeys(name for name in order if name in tips):
-        if is_ancestor(repository, revision.oid, tips[branch]):
-            return find_claim(repository, tips[branch], head.id)
-    return {}
-
-
-def _count_newer(repository: Repository, revision: Revision, head: MessageHeader, message: Message) -> int | None:
-    """Count the messages after a summary on its branch: the named one, the summarized one, or the active one."""
-    branches: list[str] = [] if revision.branch is None else [revision.branch]
-    match message.extra.get("summarizes"):
-        case {"branch": str(summarized)}:
-            branches.append(summarized)
-    branches.append(read_active_branch(repository, revision.conversation))
-    return count_since(repository, revision.conversation, head, branches)

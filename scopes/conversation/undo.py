@@ -45,13 +45,14 @@ from scopes.merge.in_progress import (
     list_in_progress,
     next_command,
 )
+from scopes.merge.plan import blob_at
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
-from scopes.store.objects import BlobChange, Objects, diff_blobs, find_entry, read_commit, read_tree, update_tree
+from scopes.store.objects import BlobChange, Objects, diff_blobs, read_commit, read_tree, update_tree
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -223,7 +224,8 @@ def _reverse(
     for ref, files in _take_back_shared(repository, (target, *also)).items():
         if not dry_run:
             value = repository.find_ref(ref)
-            tx.move_ref(ref, value, _write_shared(repository, value, files, summary))
+            *_, before = (change.old for each in (target, *also) for change in each.changes if change.ref == ref)
+            tx.move_ref(ref, value, _write_shared(repository, value, before, files, summary))
     active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)
     operation = None
     if not dry_run:
@@ -480,27 +482,22 @@ def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...
 
 def _moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
     """Return the error for a ref that has moved since an operation or an append; its hint names what takes it back."""
-    shown = change.ref.removeprefix(refs.HEADS)
+    shown, old, hint = change.ref.removeprefix(refs.HEADS), change.old, LIST_OPERATIONS
     if current is None:
-        return Refused(f"{shown} was deleted since '{target.summary}'", hint=LIST_OPERATIONS)
-    if (
-        not change.ref.startswith(refs.HEADS)
-        or not change.old
-        or not is_ancestor(repository, Oid(change.old), Oid(current))
-    ):
-        return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)
-    if target.kind != APPEND:
-        rewind = f"rewind them first: scopes rewind {quote(shown)} --to {quote(change.old[:12])}"
-        hint = f"{rewind}; then: scopes undo {target.id}"
-        return Refused(f"{shown} has new messages since '{target.summary}'", hint=hint)
-    messages = target.details["messages"]
-    hint = f"take back the newer ones too: scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
-    if len(messages) == 1:
-        conversation, branch = target.details["conversation"], target.details["branch"]
-        hint = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}; or {hint}"
-    if current == change.old:
-        return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
-    return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
+        what = "was deleted since"
+    elif shown == change.ref or not old or not is_ancestor(repository, Oid(old), Oid(current)):
+        what = "was moved since"
+    elif target.kind != APPEND:
+        what = "has new messages since"
+        hint = f"rewind them first: scopes rewind {quote(shown)} --to {quote(old[:12])}; then: scopes undo {target.id}"
+    else:
+        what = "has other messages between those of" if current == old else "has newer messages than"
+        messages, conversation, branch = (target.details[name] for name in ("messages", "conversation", "branch"))
+        hint = f"take back the newer ones too: scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
+        if len(messages) == 1:
+            retract = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}"
+            hint = f"{retract}; or {hint}"
+    return Refused(f"{shown} {what} '{target.summary}'", hint=hint)
 
 
 def _restore_shared_metadata(
@@ -528,7 +525,7 @@ def _restore_shared_metadata(
             old = current
             if not dry_run:
                 values = _list_value_changes(repository, current, new)
-                tree = _tree_of(repository, current)
+                tree = read_commit(repository, Oid(current)).tree
                 clocks = clocks_of_edit(
                     repository, tree, values, lambda: machine_id(repository.config, result.operation_id)
                 )
@@ -541,12 +538,8 @@ def _list_value_changes(objects: Objects, before: str, after: str) -> dict[str, 
     """Return the files of the metadata whose values differ between two commits, with those of the second one."""
     if before == after:
         return {}
-    differing = diff_blobs(objects, _tree_of(objects, before), _tree_of(objects, after))
+    differing = diff_blobs(objects, *(read_commit(objects, Oid(commit)).tree for commit in (before, after)))
     return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
-
-
-def _tree_of(objects: Objects, commit: str) -> Oid:
-    return read_commit(objects, Oid(commit)).tree
 
 
 def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -> dict[str, dict[str, Oid | None]]:
@@ -562,7 +555,7 @@ def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -
                 continue
             files, tree = found.setdefault(change.ref, {}), tree_of(repository, repository.find_ref(change.ref))
             for path, before, after in walk_path_changes(repository, change):
-                if (files[path] if path in files else _find_file(repository, tree, path)) != after:
+                if (files[path] if path in files else blob_at(repository, tree, path)) != after:
                     hint = _hint_later(repository, operations, operation, change.ref, path)
                     raise Refused(f"what '{operation.summary}' changed was changed again since", hint=hint)
                 files[path] = before
@@ -572,27 +565,27 @@ def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -
         waiting = find_tree(repository, value, inbox) if blob is None and path.startswith(AGENT_FILES) else None
         names = {} if waiting is None else read_tree(repository, waiting)
         if any(agents.get(f"{inbox}/{name}", waiting) is not None for name in names):
-            agent = _find_file(repository, tree_of(repository, value), path)
+            agent = blob_at(repository, tree_of(repository, value), path)
             name = "NAME" if agent is None else str(read_json(repository, agent).get("name"))
             text = f"the agent has got messages since '{operations[0].summary}'"
             raise Refused(text, hint=f"remove it: scopes agents remove {quote(name)}")
     return found
 
 
-def _find_file(repository: Repository, tree: Oid | None, path: str) -> Oid | None:
-    entry = None if tree is None else find_entry(repository, tree, path)
-    return None if entry is None or entry.is_tree else entry.oid
-
-
 def _write_shared(
-    repository: Repository, value: str | None, files: Mapping[str, BlobChange], subject: str
+    repository: Repository, value: str | None, before: str | None, files: Mapping[str, BlobChange], subject: str
 ) -> str | None:
-    """Write the commit of a shared ref with some files changed, and return it; None if no file is left."""
-    before = tree_of(repository, value)
-    after = update_tree(repository, before, files)
-    if not read_tree(repository, after):
+    """Return a commit of a shared ref with some files changed: the one from `before` if it has the same files.
+
+    None if no file is left.
+    """
+    tree = tree_of(repository, value)
+    changed = update_tree(repository, tree, files)
+    if not read_tree(repository, changed):
         return None
-    return value if after == before else write_metadata(repository, Oid(value) if value else None, files, subject)
+    if changed in (tree, tree_of(repository, before)):
+        return value if changed == tree else before
+    return write_metadata(repository, Oid(value) if value else None, files, subject)
 
 
 def _hint_later(repository: Repository, operations: Sequence[Operation], target: Operation, ref: str, path: str) -> str:

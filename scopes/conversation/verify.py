@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes import __version__
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
@@ -111,7 +111,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
     findings = list(walk_pack_defects(repository))
     branches: dict[str, Oid] = {}
     seen: set[Oid] = set()
-    if not any(finding.where.endswith(".idx") for finding in findings):
+    if not any(finding.where.endswith(".idx") and finding.severity == "error" for finding in findings):
         values: dict[str, str] = {}
         try:
             values = repository.list_refs()
@@ -511,21 +511,18 @@ def _walk_signature_notes(
 _AT_ONCE = 50  # messages; a git is started for them if one is signed
 
 
-def with_message_signature(repository: Repository, view: MessageView, directory: str) -> MessageView:
-    """Return a message with the signature of its commit, if it has one."""
-    return replace(view, signature=check_signatures(repository, [view.head.oid], directory).get(view.head.oid))
+_Shown = TypeVar("_Shown", Log, ConversationView, MessageView)
 
 
-def with_recent_signatures(repository: Repository, view: ConversationView, directory: str) -> ConversationView:
-    """Return a conversation whose latest messages have the signatures of their commits."""
-    oids = [head.oid for head in view.recent]
-    found = check_signatures(repository, oids, directory)
-    return replace(view, recent_signatures=tuple(map(found.get, oids)))
-
-
-def with_signatures(repository: Repository, log: Log, directory: str) -> Log:
-    """Return a log whose entries have the signatures of their commits; they are checked as the log is iterated."""
-    return replace(log, items=_add_signatures(repository, iter(log.items), directory))
+def with_signatures(repository: Repository, shown: _Shown, directory: str) -> _Shown:
+    """Return a log, a conversation or a message with the signatures of its commits; a log checks as it is iterated."""
+    if isinstance(shown, Log):
+        return replace(shown, items=_add_signatures(repository, iter(shown.items), directory))
+    if isinstance(shown, MessageView):
+        oid = shown.head.oid
+        return replace(shown, signature=check_signatures(repository, [oid], directory).get(oid))
+    oids = [head.oid for head in shown.recent]
+    return replace(shown, recent_signatures=tuple(map(check_signatures(repository, oids, directory).get, oids)))
 
 
 def _add_signatures(repository: Repository, items: Iterable[Result], directory: str) -> Iterator[Result]:

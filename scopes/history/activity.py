@@ -5,12 +5,12 @@ Token counts are those that model providers reported; nothing is estimated here.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain, takewhile
 from posixpath import basename
 from typing import NamedTuple, Self
 
@@ -104,13 +104,25 @@ class ToolResultTracker:
         return ()
 
 
+def _walk_above(objects: Objects, parents: Sequence[Oid]) -> Iterator[Commit]:
+    """Yield the next commits above, by first parents, as many as the results of a call may be away from it."""
+    for _ in range(MAX_RESULTS):
+        if not parents:
+            return
+        commit = read_commit(objects, parents[0])
+        yield commit
+        parents = commit.parents
+
+
+def _read_parts(objects: Objects, commit: Commit) -> Sequence[Part]:
+    with suppress(Corrupt, NotFound):  # a commit of another program
+        return read_body(objects, commit).parts
+    return ()
+
+
 def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader | None:
     """Return the next ancestor that is neither by a tool nor a notice between a call and its results."""
-    above = results
-    for _ in range(MAX_RESULTS):
-        if not above.parents:
-            return None
-        above = header_of(read_commit(objects, above.parents[0]))
+    for above in map(header_of, _walk_above(objects, results.parents)):
         if above.kind not in BETWEEN_CALL_AND_RESULT and above.author_kind != _TOOL:
             return above
     return None
@@ -134,22 +146,15 @@ def find_call(objects: Objects, head: MessageHeader, message: Message, number: i
     It is looked for in the parts before it and in the next 64 messages above. None if none of them has it.
     """
     wanted = message.parts[number].fields.get("call_id")
-    parts: Sequence[Part] = message.parts[:number]
-    above = head
+    above = ((message_id_of(commit), _read_parts(objects, commit)) for commit in _walk_above(objects, head.parents))
     has_purged_result = False
-    for _ in range(MAX_RESULTS):
+    for name, parts in chain([(head.id, message.parts[:number])], above):
         for place in range(len(parts) - 1, -1, -1):
             part = parts[place]
-            if part.type == "tool_call" and part.fields.get("call_id") == wanted:
-                return FoundCall(above.id, place, part, has_purged_result)
-            if part.type == "tool_result" and part.fields.get("call_id") == wanted:
+            if part.fields.get("call_id") == wanted and part.type == "tool_call":
+                return FoundCall(name, place, part, has_purged_result)
+            if part.fields.get("call_id") == wanted and part.type == "tool_result":
                 has_purged_result = has_purged_result or part.fields.get(PURGED) is True
-        if not above.parents:
-            return None
-        above = header_of(read_commit(objects, above.parents[0]))
-        parts = ()
-        with suppress(Corrupt, NotFound):  # a commit of another program
-            parts = read_body(objects, above).parts
     return None
 
 
@@ -179,19 +184,15 @@ def _summarize_answered(objects: Objects, head: MessageHeader, message: Message)
     return f"result of {summary}" if summary else ""
 
 
-def calls_by_id(parts: Iterable[Part]) -> dict[str, Part]:
+def calls_by_id(parts: Iterable[Part], kind: str = "tool_call") -> dict[str, Part]:
     """Return the tool calls among parts, by their ids; those without an id are left out."""
-    return _by_id(parts, "tool_call")
+    found = ((part.fields.get("call_id"), part) for part in parts if part.type == kind)
+    return {call_id: part for call_id, part in found if isinstance(call_id, str)}
 
 
 def results_by_id(parts: Iterable[Part]) -> dict[str, Part]:
     """Return the tool results among parts, by the ids of their calls; those without one are left out."""
-    return _by_id(parts, "tool_result")
-
-
-def _by_id(parts: Iterable[Part], kind: str) -> dict[str, Part]:
-    found = ((part.fields.get("call_id"), part) for part in parts if part.type == kind)
-    return {call_id: part for call_id, part in found if isinstance(call_id, str)}
+    return calls_by_id(parts, "tool_result")
 
 
 def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
@@ -204,13 +205,10 @@ def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
     if message.files or not successful:
         return message
     calls = calls_by_id(message.parts)
-    above = read_commit(objects, tip)
-    for _ in range(MAX_RESULTS):
-        if successful.keys() <= calls.keys() or not above.parents:
+    for commit in _walk_above(objects, [tip]):
+        if successful.keys() <= calls.keys():
             break
-        with suppress(Corrupt, NotFound):  # a commit of another program
-            calls = {**calls_by_id(read_body(objects, above).parts), **calls}
-        above = read_commit(objects, above.parents[0])
+        calls = {**calls_by_id(_read_parts(objects, commit)), **calls}
     touches = [
         touch
         for call_id, result in successful.items()
@@ -240,21 +238,12 @@ _TEST = re.compile(
     r"|tox|nox|jest|vitest|ctest|rspec|phpunit|(?:mvn|gradle|\./gradlew|dotnet|swift|deno) test)\b)"
     r"""(?:[ \t](?:[^\n;&|'"\\]|\\.|'[^'\n]*'|"(?:[^"\\\n]|\\.)*")*)?)"""  # a quoted `|` ends no command
 )
-_SHELL_OPTIONS = frozenset({"-c", "-lc"})
 _REDIRECTION = re.compile(r" ?[0-9]?>+ ?\S*$")
 _FAILED = re.compile(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
 _EXIT_CODE = re.compile(
     r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|exit_code)\D{0,4}(\d{1,9})", re.IGNORECASE
 )
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
-
-
-class CheckRun(NamedTuple):
-    """A run of tests; `exit_code` is None if it is not recorded."""
-
-    command: str
-    failed: bool
-    exit_code: int | None = None
 
 
 class Activity:
@@ -313,56 +302,31 @@ class Activity:
         for match in _COMMIT.finditer(_output_of(part)):
             self._last_commit = match[2][:10], match[3].strip()[:_MAX_SUBJECT]
         command = self._tests.pop(call_id, None) if isinstance(call_id, str) else None
-        run = None if command is None else read_test_run(command, part)
-        if run is not None:
-            self._last_test = run.command, run.failed
+        if command is not None and not is_refused(part):
+            self._last_test = command, _has_failed(part)
 
 
 def find_test_command(call: Part) -> str | None:
     """Return the command of a tool call that runs tests, cut if it is very long; None if it runs none."""
-    match = _TEST.search(_command_of(call)[:_MAX_CALL])
+    match = _TEST.search((command_of(call) or "")[:_MAX_CALL])
     if match is None:
         return None
     command = " ".join(match[1][:_MAX_COMMAND].split())
     return _REDIRECTION.sub("", command) if len(match[1]) <= _MAX_COMMAND else f"{command}…"
 
 
-def read_test_run(command: str, result: Part) -> CheckRun | None:
-    """Return the outcome of a command that ran tests, from the result of its call; None if the call was refused."""
-    if is_refused(result):
-        return None
+def _has_failed(result: Part) -> bool:
+    """Return True if a run of tests has failed, by its exit code or by what it has printed."""
     output = _output_of(result)
-    known = result.fields.get("exit_code")
-    if isinstance(known, bool) or not isinstance(known, int):
+    code = result.fields.get("exit_code")
+    if isinstance(code, bool) or not isinstance(code, int):
         match = _EXIT_CODE.search(output)
-        known = None if match is None else int(match[1])
-    failed = result.fields.get("is_error") is True or known not in {None, 0}
-    return CheckRun(command, failed or _FAILED.search(output) is not None, known)
+        code = None if match is None else int(match[1])
+    return result.fields.get("is_error") is True or code not in {None, 0} or _FAILED.search(output) is not None
 
 
 def _output_of(result: Part) -> str:
-    return _text_of(result.fields.get("output", result.fields.get("output_text")))[-_MAX_OUTPUT:]
-
-
-def _command_of(part: Part) -> str:
-    """Return the shell command of a tool call; empty if it has none."""
-    given = part.fields.get("input", part.fields.get("input_text"))
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
-            return ""
-    if not isinstance(given, Mapping):
-        return ""
-    command = given.get("command", given.get("cmd"))
-    if isinstance(command, list | tuple):
-        words = [word for word in command if isinstance(word, str)]
-        return words[-1] if len(words) == 3 and words[1] in _SHELL_OPTIONS else " ".join(words)
-    return command if isinstance(command, str) else command_of(part) or ""
-
-
-def _text_of(output: object) -> str:
-    return "\n".join(_walk_texts(output))
+    return "\n".join(_walk_texts(result.fields.get("output", result.fields.get("output_text"))))[-_MAX_OUTPUT:]
 
 
 def _walk_texts(value: object) -> Iterator[str]:
@@ -398,16 +362,6 @@ def is_news(head: MessageHeader) -> bool:
     return head.kind not in SILENT and head.author_kind != "injected" and has_content
 
 
-def count_newer(heads_newest_first: Iterable[MessageHeader], summary: MessageHeader) -> int:
-    """Count the messages with content that a newest-first walk meets before a summary."""
-    count = 0
-    for head in heads_newest_first:
-        if head.oid == summary.oid:
-            break
-        count += is_news(head)
-    return count
-
-
 def count_since(
     repository: Repository, conversation: ConversationId, summary: MessageHeader, branches: Iterable[str]
 ) -> int | None:
@@ -415,7 +369,8 @@ def count_since(
     tips = list_branch_tips(repository, conversation)
     for branch in map(BranchName, branches):
         if branch in tips and is_ancestor(repository, summary.oid, tips[branch]):
-            return count_newer(walk_headers_newest_first(repository, [tips[branch]]), summary)
+            heads = walk_headers_newest_first(repository, [tips[branch]])
+            return sum(map(is_news, takewhile(lambda head: head.oid != summary.oid, heads)))
     return None
 
 
@@ -434,18 +389,11 @@ def read_acceptances(repository: Repository, conversation: ConversationId) -> Ma
     """Return what was accepted on any branch and not retracted there, by candidate."""
     tips = set(list_branch_tips(repository, conversation).values())
     found: dict[str, Acceptance] = {}
-    for commit, acceptance in _walk_acceptances(repository, walk_newest_first(repository, sorted(tips))):
-        if any(
-            is_ancestor(repository, commit.oid, tip) and not is_retracted(repository, tip, acceptance.message)
-            for tip in tips
-        ):
-            found.setdefault(acceptance.candidate, acceptance)
+    for commit in walk_newest_first(repository, sorted(tips)):
+        candidate = read_body(repository, commit).extra.get(ACCEPTS) if commit.kind == "decision" else None
+        if not isinstance(candidate, str):
+            continue
+        head = header_of(commit)
+        if any(is_ancestor(repository, head.oid, tip) and not is_retracted(repository, tip, head.id) for tip in tips):
+            found.setdefault(candidate, Acceptance(candidate, head.id, head.author))
     return found
-
-
-def _walk_acceptances(objects: Objects, commits: Iterable[Commit]) -> Iterator[tuple[Commit, Acceptance]]:
-    for commit in commits:
-        if commit.kind == "decision":
-            candidate = read_body(objects, commit).extra.get(ACCEPTS)
-            if isinstance(candidate, str):
-                yield commit, Acceptance(candidate, message_id_of(commit), header_of(commit).author)

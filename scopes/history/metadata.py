@@ -23,7 +23,6 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
-from scopes.model import encoding
 from scopes.model.conversation import (
     MANIFEST_FILE,
     BranchEntry,
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
 
 CLOCKS = "clocks"
 BRANCHES = "branches/"
-_NOBODY = "0" * 12
 _LINE = compile_lazily(rb"(0|[1-9][0-9]{0,17}) ([0-9a-f]{12})\n")
 
 
@@ -164,40 +162,12 @@ def clocks_of_edit(
         file = f"{CLOCKS}/{register}"
         data = None if tree is None else find_blob(objects, tree, file)
         if data is not None or is_edit:
-            before = _decode_any_clock(data)
+            before = decode_any_clock(data)
             written[file] = encode_clock(Clock(max(before.number + 1, now_milliseconds()), machine()))
     return written
 
 
-def advance_clocks(objects: Objects, tree: Oid, folder: str, changed: Container[Oid]) -> Oid:
-    """Return a tree in which the registers of a folder that have one of some blobs have a clock greater by 1.
-
-    Whoever changes a value in the same way writes the same clock, and the value before does not come back with a join.
-
-    folder: it may be below others, and the clocks are beside it
-    """
-    entry = find_entry(objects, tree, folder.rstrip("/"))
-    above, _, name = folder.rstrip("/").rpartition("/")
-    changes: dict[str, BlobChange] = {}
-    for path, blob in walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ():
-        if blob in changed:
-            file = "/".join(filter(None, (above, CLOCKS, name, path)))
-            clock = _decode_any_clock(find_blob(objects, tree, file))
-            changes[file] = encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))
-    return update_tree(objects, tree, changes) if changes else tree
-
-
-def advance_clock(objects: Objects, tree: Oid, register: str, *, top: str = "") -> Oid:
-    """Return a tree in which a register has a clock greater by 1, as `advance_clocks` does.
-
-    top: the folder that the metadata are in, with a slash
-    """
-    file = f"{top}{CLOCKS}/{register}"
-    clock = _decode_any_clock(find_blob(objects, tree, file))
-    return update_tree(objects, tree, {file: encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))})
-
-
-def _decode_any_clock(data: bytes | None) -> Clock:
+def decode_any_clock(data: bytes | None) -> Clock:
     """Decode a clock that is written anew; a damaged one must not keep the user from changing the value."""
     match = None if data is None else _LINE.fullmatch(data)
     return NO_CLOCK if match is None or data is None else decode_clock(data)
@@ -239,11 +209,10 @@ def _is_same(old: Oid | None, change: BlobChange) -> bool:
 TITLE = "title"
 ARCHIVED = "archived"
 DIRECTORY = "directory"  # where the conversation was started; it stays on this machine
-_TAGS = "tags/"
-_BRANCHES = "branches/"
+TAGS = "tags/"
 _MAIN = encode_component("main")
-_REQUESTS = "merge-requests/"
-_DISMISSED = "dismissed-decisions/"
+REQUESTS = "merge-requests/"
+DISMISSED = "dismissed-decisions/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,19 +260,19 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
             directory = decode_line(read_blob(objects, oid))
         elif path == ARCHIVED:
             archived = True
-        elif path.startswith(_TAGS):
-            tags[decode_component(path[len(_TAGS) :])] = _decode_tag(read_blob(objects, oid))
-        elif path.startswith(_BRANCHES):
-            name = BranchName(decode_component(path[len(_BRANCHES) :]))
+        elif path.startswith(TAGS):
+            tags[decode_component(path[len(TAGS) :])] = _decode_tag(read_blob(objects, oid))
+        elif path.startswith(BRANCHES):
+            name = BranchName(decode_component(path[len(BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
-        elif path.startswith(_REQUESTS):
+        elif path.startswith(REQUESTS):
             request = _decode_request(read_blob(objects, oid))
             if request is not None:
                 requests[request.id] = request
             else:
                 damaged.add(path)
-        elif path.startswith(_DISMISSED):
-            dismissed.add(decode_component(path[len(_DISMISSED) :]))
+        elif path.startswith(DISMISSED):
+            dismissed.add(decode_component(path[len(DISMISSED) :]))
     return Metadata(
         commit, title, archived, tags, branches, directory, requests, frozenset(dismissed), frozenset(damaged)
     )
@@ -319,7 +288,7 @@ def has_given_title(repository: Repository, conversation: ConversationId) -> boo
 def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:
     """Read only the directory and where the main branch began; raises as `read_metadata_at` does."""
     tree = read_commit(objects, commit).tree
-    directory, main = find_blob(objects, tree, DIRECTORY), find_blob(objects, tree, _BRANCHES + _MAIN)
+    directory, main = find_blob(objects, tree, DIRECTORY), find_blob(objects, tree, BRANCHES + _MAIN)
     fork = None if main is None else decode_branch_entry(main).fork
     return None if directory is None else decode_line(directory), fork
 
@@ -364,36 +333,9 @@ def write_metadata(
     return objects.write(COMMIT, sign(data))
 
 
-def title_change(title: str | None) -> dict[str, BlobChange]:
-    """Return the change that sets or removes the title."""
-    return {TITLE: None if title is None else title.encode("utf-8", "replace") + b"\n"}
-
-
-def directory_change(directory: str) -> dict[str, BlobChange]:
-    """Return the change that sets the directory where the conversation was started."""
-    return {DIRECTORY: directory.encode("utf-8", "replace") + b"\n"}
-
-
-def tag_change(tag: str, oid: Oid | None) -> dict[str, BlobChange]:
-    """Return the change that sets or removes a tag."""
-    return {_TAGS + encode_component(tag): None if oid is None else f"{oid}\n".encode()}
-
-
 def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, BlobChange]:
     """Return the change that sets or removes a branch entry."""
-    return {_BRANCHES + encode_component(branch): None if entry is None else encode_branch_entry(entry)}
-
-
-def request_change(request: MergeRequest) -> dict[str, BlobChange]:
-    """Return the change that sets a merge request."""
-    from scopes.model.conversation import encode_merge_request
-
-    return {_REQUESTS + encode_component(request.id): encode_merge_request(request)}
-
-
-def dismissal_change(candidate: str, document: Mapping[str, str]) -> dict[str, BlobChange]:
-    """Return the change that dismisses a decision candidate; the document says who did it, when and why."""
-    return {_DISMISSED + encode_component(candidate): encoding.dump(dict(document))}
+    return {BRANCHES + encode_component(branch): None if entry is None else encode_branch_entry(entry)}
 
 
 class RemoteState(NamedTuple):

@@ -187,7 +187,7 @@ def walk_origins(
             from scopes.index.caches import find_or_compute
 
             known = find_or_compute(
-                repository.index_directory,
+                repository.caller.index_directory,
                 repository.path,
                 "origin",
                 metadata.values(),
@@ -258,7 +258,7 @@ def _list_candidates(repository: Repository, prefix: str, tips: _Tips) -> list[C
         keys = {each: _key_of(tips[each]) for each in found}
         tips_of = {key: tips[each] for each, key in keys.items()}
         known = find_or_compute(
-            repository.index_directory,
+            repository.caller.index_directory,
             repository.path,
             "ids",
             tips_of,

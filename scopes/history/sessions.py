@@ -34,7 +34,7 @@ from scopes.model.encoding import encode_component
 from scopes.model.message import Message
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
-from scopes.store.locks import is_session_locked, session_lock_path
+from scopes.store.locks import is_file_locked, session_lock_path
 from scopes.store.objects import Commit, Objects, read_commit
 from scopes.store.repository import Repository
 
@@ -194,7 +194,7 @@ def is_written_by_session(branch: BranchHandle) -> bool:
     """Return True if a session goes on writing a branch: an import follows it, or `scopes acp` records it now."""
     match branch.entry.extra.get(ACP):
         case {"agent": str(agent), "session": str(session)}:
-            if is_session_locked(session_lock_path(branch.repository.path, (agent, session))):
+            if is_file_locked(session_lock_path(branch.repository.path, (agent, session))):
                 return True
     return is_followed(branch, branch.tip)
 

@@ -70,8 +70,6 @@ _FILE_NAMES = {  # of agents whose formats read the name of a file: of the main 
     ("codex", True): "rollout-source-{id}.jsonl",
     ("codex", False): "rollout-source-{id}_{part}.jsonl",
 }
-MAX_SOURCES = 1000
-MAX_RECORD_BYTES = 16 << 20  # of one message, for `read_records`
 
 
 class Handover(NamedTuple):
@@ -194,42 +192,6 @@ def _read_sessions(sessions: list[Any]) -> Iterator[tuple[str, Oid]]:
                 yield key, Oid(root)
 
 
-def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> list[tuple[int, int]]:
-    """Return the offsets and lengths, in bytes, of the records of a message, in the order of the source."""
-    spans = []
-    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
-        page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""
-        for line in page.splitlines() if message.encode() in page else ():
-            match encoding.load(line):
-                case {"offset": int(offset), "length": int(length), "message": str(known)} if known == message:
-                    spans.append((offset, length))
-    return sorted(spans)
-
-
-def read_records(
-    repository: Repository, roots: Container[Oid] | None, messages: Container[str]
-) -> dict[str, list[bytes]]:
-    """Return the records that messages were imported from, by message id, in the order of their sources.
-
-    Only sources that were imported into the conversations with these root commits are read; if that is None, the first
-    MAX_SOURCES of all. Of each message at most MAX_RECORD_BYTES are read.
-    """
-    found: dict[str, list[bytes]] = {}
-    sources = [Oid(value) for _, value in sorted(repository.list_refs(SOURCES).items())]
-    for source in sources[:MAX_SOURCES] if roots is None else sources:
-        if roots is not None:
-            record = read_source_record(repository, source)
-            if record.root not in roots and not any(root in roots for root in record.more_roots):
-                continue
-        spans = sorted(walk_spans(repository, source, messages))
-        pieces = read_spans(walk_chunks(repository, source), [(offset, length) for offset, length, _ in spans])
-        for (_, length, message), data in zip(spans, pieces, strict=False):
-            known = found.setdefault(message, [])
-            if sum(map(len, known)) + length <= MAX_RECORD_BYTES:
-                known.append(data)
-    return found
-
-
 def walk_spans(objects: Objects, commit: Oid, messages: Container[str]) -> Iterator[tuple[int, int, str]]:
     """Yield offset, length and message of the segments of a stored source that became one of some messages."""
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
@@ -331,7 +293,7 @@ def file_of(key: str) -> str:
 
 
 SET_FILE: Final = "sources.json"
-_SET_SUBJECT: Final = "original files"
+SET_SUBJECT: Final = "original files"
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 
 
@@ -347,40 +309,9 @@ class SourceInSet(NamedTuple):
         return source_key(self.record.format, self.record.native_id, self.record.part)
 
 
-def describe_set(root: str) -> bytes:
-    """Return the only file of a set: it names the root of the conversation."""
-    return encoding.dump({"v": 1, "root": root})
-
-
-def format_set(tree: Oid, parents: Iterable[Oid], time: int) -> bytes:
-    """Return the commit of a set, of sources that are sorted by key."""
-    return format_commit(tree=tree, parents=parents, author=_AUTHOR, time=time, subject=_SET_SUBJECT)
-
-
-def encode_set(objects: Objects, root: Oid, sources: Mapping[str, Oid]) -> bytes:
-    """Return the commit of the set of some sources by key, and write its tree; its time is that of the newest."""
-    parents = [sources[key] for key in sorted(sources)]
-    time = max(read_commit(objects, oid).time for oid in parents)
-    return format_set(update_tree(objects, None, {SET_FILE: describe_set(root)}), parents, time)
-
-
-def format_source(tree: Oid, record: SourceRecord, time: int, subject: str | None = None) -> bytes:
-    """Return the commit of a source in a set, which has no earlier versions."""
-    subject = subject or f"{record.format} {record.native_id}: {record.size} bytes"
-    return format_commit(tree=tree, parents=(), author=_AUTHOR, time=time, subject=subject)
-
-
-def write_alone(objects: Objects, source: SourceInSet) -> Oid:
-    """Write a stored source without its earlier versions, and return it."""
-    commit = read_commit(objects, source.commit)
-    if not commit.parents:
-        return commit.oid
-    return objects.write(COMMIT, format_source(commit.tree, source.record, commit.time, commit.subject))
-
-
 def is_set(objects: Objects, commit: Commit) -> bool:
     """Return True for a set of sources."""
-    return commit.subject == _SET_SUBJECT and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None
+    return commit.subject == SET_SUBJECT and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None
 
 
 def walk_set(objects: Objects, commit: Oid) -> Iterator[SourceInSet]:

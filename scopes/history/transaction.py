@@ -31,21 +31,21 @@ from scopes.history.messages import (
     write_message_commit,
 )
 from scopes.history.metadata import (
+    DIRECTORY,
+    DISMISSED,
+    REQUESTS,
+    TAGS,
+    TITLE,
     branch_change,
     clocks_of_edit,
-    directory_change,
-    dismissal_change,
     has_branch,
-    request_change,
-    tag_change,
-    title_change,
     write_metadata,
 )
 from scopes.history.names import MAIN, conversation_ids, parse_latest, split_time
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model import encoding
 from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
-from scopes.model.encoding import decode_component
+from scopes.model.encoding import decode_component, encode_component
 from scopes.model.message import Author, Message
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, plural
@@ -211,23 +211,25 @@ class Transaction(RefTransaction):
 
     def set_title(self, title: str | None) -> None:
         """Set or remove the title."""
-        self._edit(title_change(title))
+        self._edit({TITLE: None if title is None else title.encode("utf-8", "replace") + b"\n"})
 
     def set_directory(self, directory: str) -> None:
         """Set the directory where the conversation was started."""
-        self._edit(directory_change(directory))
+        self._edit({DIRECTORY: directory.encode("utf-8", "replace") + b"\n"})
 
     def set_tag(self, tag: str, oid: Oid | None) -> None:
         """Set or remove a tag."""
-        self._edit(tag_change(tag, oid))
+        self._edit({TAGS + encode_component(tag): None if oid is None else f"{oid}\n".encode()})
 
     def set_request(self, request: MergeRequest) -> None:
         """Set a merge request."""
-        self._edit(request_change(request))
+        from scopes.model.conversation import encode_merge_request
+
+        self._edit({REQUESTS + encode_component(request.id): encode_merge_request(request)})
 
     def dismiss(self, candidate: str, document: Mapping[str, str]) -> None:
-        """Dismiss a decision candidate."""
-        self._edit(dismissal_change(candidate, document))
+        """Dismiss a decision candidate; the document says who did it, when and why."""
+        self._edit({DISMISSED + encode_component(candidate): encoding.dump(dict(document))})
 
     def _edit(self, change: Mapping[str, BlobChange]) -> None:
         meta = refs.meta_ref(self.conversation)
@@ -515,7 +517,7 @@ def _walk_appends(repository: Repository, conversation: ConversationId | None = 
 def _walk_branch(repository: Repository, ref: str) -> Iterator[Append]:
     """Yield the appends to one branch, newest first; an append is complete at its first message."""
     commands: dict[str, list[tuple[int, RefMove, AppendNote]]] = {}
-    for position, move in enumerate(walk_moves(repository, ref)):
+    for position, move in enumerate(_walk_made(repository, ref)):
         note = parse_append(move)
         if note is not None:
             commands.setdefault(note.first, []).append((position, move, note))
@@ -523,6 +525,15 @@ def _walk_branch(repository: Repository, ref: str) -> Iterator[Append]:
                 yield _append(ref, commands.pop(note.first))
     for lines in commands.values():  # the reflog was cut: git expires old lines
         yield _append(ref, lines)
+
+
+def _walk_made(repository: Repository, ref: str) -> Iterator[RefMove]:
+    """Yield the moves of a ref, newest first, but those of killed processes: the reflog is written before the ref."""
+    value = repository.find_ref(ref)
+    for move in walk_moves(repository, ref):
+        if move.old != value:
+            yield move
+            value = move.old
 
 
 def _append(ref: str, lines: list[tuple[int, RefMove, AppendNote]]) -> Append:

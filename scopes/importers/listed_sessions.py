@@ -101,7 +101,7 @@ class ListedSessions:
 
     @cached_property
     def _here(self) -> dict[Oid, ConversationId]:
-        return list_conversation_roots(self._repository, self._repository.index_directory).by_root
+        return list_conversation_roots(self._repository, self._repository.caller.index_directory).by_root
 
     @cached_property
     def _others(self) -> dict[str, _Imported]:

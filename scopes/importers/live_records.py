@@ -26,7 +26,7 @@ from scopes.importers.work_queue import QueuedSource
 from scopes.model.conversation import ACP
 from scopes.model.message import Message, Part
 from scopes.store.graph import walk_first_parents
-from scopes.store.locks import DIRECTORY, is_session_locked, session_lock_path
+from scopes.store.locks import DIRECTORY, is_file_locked, session_lock_path
 from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
@@ -90,7 +90,7 @@ def drop_open(
         session = queued.session
         live = [each for each in recorded.get(session.native_id, ()) if each.may_be(session)]
         paths = (session_lock_path(repository.path, (each.agent, session.native_id)) for each in live)
-        if any(map(is_session_locked, paths)):
+        if any(map(is_file_locked, paths)):
             reason = f"scopes acp is recording session {session.native_id}"
             skipped.append(Skipped(path=queued.source.path, reason=reason, named=queued.source.named))
         else:

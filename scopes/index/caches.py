@@ -23,7 +23,6 @@ import contextlib
 import marshal
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
@@ -34,15 +33,10 @@ from scopes.index.database import (
     ROW_ERRORS,
     Connection,
     Layout,
-    UnusableIndex,
     change_rows,
-    connect,
-    identity_of,
     open_rows,
     open_updated,
-    prepare_rows,
     remove,
-    remove_unusable,
 )
 from scopes.result import Note
 
@@ -50,7 +44,6 @@ if TYPE_CHECKING:
     from scopes.store.objects import Commit
 
 
-_FAILURES: Final = (*ROW_ERRORS, EOFError)
 _LIST_BUSY: Final = 0.2  # if another process is writing, it saves the same rows
 _MARSHAL_VERSION: Final = 4  # every Python reads it
 
@@ -129,7 +122,7 @@ class CachedRows(NamedTuple):
 
 def read_rows(directory: str, store: str) -> CachedRows:
     """Return what was saved; nothing if there is nothing, or it cannot be used."""
-    with contextlib.suppress(*_FAILURES), open_rows(directory, CONVERSATIONS, store, _LIST_BUSY) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, CONVERSATIONS, store, _LIST_BUSY) as connection:
         found = connection.execute("SELECT state, rows FROM list").fetchone()
         if found is not None:
             rows = [CachedRow(ConversationRow._make(row), state) for row, state in marshal.loads(found[1])]  # noqa: S302 - our own file
@@ -143,7 +136,7 @@ def save_rows(directory: str, store: str, rows: Iterable[CachedRow], state: str)
     share = shared.setdefault
     data = marshal.dumps([([share(v, v) for v in row.summary], row.state) for row in rows], _MARSHAL_VERSION)
     with (
-        contextlib.suppress(*_FAILURES),
+        contextlib.suppress(*ROW_ERRORS),
         change_rows(directory, CONVERSATIONS, store, _LIST_BUSY) as connection,
     ):
         connection.execute("DELETE FROM list")
@@ -160,7 +153,7 @@ def list_values(directory: str, column: str) -> list[str]:
         place = ConversationRow._fields.index(column)
         values = [value for row in rows if (value := row[place])]
         return sorted({name for value in values for name in ((value,) if isinstance(value, str) else value)})
-    except (*_FAILURES, AttributeError):
+    except (*ROW_ERRORS, AttributeError):
         return []
 
 
@@ -371,10 +364,9 @@ class CountCache:
 
 
 COMMITS: Final = Layout(
-    "commits.sqlite", version=5, tables="CREATE TABLE chunk (key BLOB PRIMARY KEY, commits BLOB NOT NULL) STRICT"
+    "commits.sqlite", version=6, tables="CREATE TABLE chunk (key BLOB PRIMARY KEY, commits BLOB NOT NULL) STRICT"
 )
 _MAX_COMMITS_BYTES: Final = 128 << 20  # about half a million commits
-_MARSHAL: Final = f"{sys.implementation.cache_tag}-{marshal.version}"  # the bytes of marshal belong to one Python
 
 
 class CommitCache:
@@ -384,16 +376,10 @@ class CommitCache:
     """
 
     def __init__(self, directory: str, store: str) -> None:
-        self._directory = directory
-        self._store = store
-        self._connection: sqlite3.Connection | None = None
+        self._place = directory, COMMITS, store, _BUSY_SECONDS
         self._keys: set[Oid] = set()
-        if os.path.lexists(os.path.join(directory, COMMITS.file)):
-            self._open()
-
-    def __del__(self) -> None:
-        """Close the file."""
-        self._close()
+        with contextlib.suppress(*ROW_ERRORS), open_rows(*self._place) as connection:
+            self._keys = {Oid(key.hex()) for (key,) in connection.execute("SELECT key FROM chunk")}
 
     def __contains__(self, key: object) -> bool:
         """Return True if there is a chunk with this key."""
@@ -401,87 +387,28 @@ class CommitCache:
 
     def find(self, key: Oid) -> Sequence[Commit]:
         """Return the commits of a chunk, none if it is not there or damaged."""
-        try:
-            if self._connection is not None:
-                for (data,) in self._connection.execute(
-                    "SELECT commits FROM chunk WHERE key = ?", (bytes.fromhex(key),)
-                ):
-                    return _unpack(data)
-        except _FAILURES as error:
-            self._drop(error)
+        from scopes.store.objects import Commit, Identity
+
+        with contextlib.suppress(*ROW_ERRORS), open_rows(*self._place) as connection:
+            for (data,) in connection.execute("SELECT commits FROM chunk WHERE key = ?", (bytes.fromhex(key),)):
+                rows = marshal.loads(data)  # noqa: S302 - our own file
+                return [Commit._make((*row[:3], Identity(*row[3]), *row[4:])) for row in rows]
         return ()
 
     def add(self, commits: Sequence[Commit]) -> None:
-        """Keep a chunk; its first commit is the key."""
-        key = commits[0].oid
-        try:
-            if self._connection is None:
-                self._open(create=True)
-            if self._connection is not None:
-                self._connection.execute("INSERT OR REPLACE INTO chunk VALUES (?, ?)", _pack(key, commits))
-                self._keys.add(key)
-        except _FAILURES as error:
-            self._drop(error)
-
-    def _open(self, *, create: bool = False) -> None:
-        """Open the file and read its keys; with `create` make it, or replace one that cannot be used."""
-        try:
-            with contextlib.ExitStack() as stack:
-                connection = stack.enter_context(contextlib.closing(connect(self._directory, COMMITS, _BUSY_SECONDS)))
-                prepare_rows(connection, COMMITS, f"{identity_of(self._store)} {_MARSHAL}")
-                if os.path.getsize(os.path.join(self._directory, COMMITS.file)) > _MAX_COMMITS_BYTES:
-                    raise UnusableIndex(None)
-                self._keys = {Oid(key.hex()) for (key,) in connection.execute("SELECT key FROM chunk")}
-                self._connection = connection
-                stack.pop_all()
-        except _FAILURES as error:
-            self._drop(error)
-            if create and isinstance(error, UnusableIndex):
-                self._open()
-
-    def _drop(self, error: Exception) -> None:
-        """Close the file after an error, and delete it if it cannot be used any more."""
-        self._close()
-        self._keys.clear()
-        remove_unusable(self._directory, COMMITS, error)
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-
-
-def _pack(key: Oid, commits: Sequence[Commit]) -> tuple[bytes, bytes]:
-    """Return the row of a chunk: the fields of its commits as lists, each author once."""
-    authors = list(dict.fromkeys(commit.author for commit in commits))
-    numbers = {author: number for number, author in enumerate(authors)}
-    data = marshal.dumps((
-        list(map(tuple, authors)),
-        [commit.oid for commit in commits],
-        [commit.tree for commit in commits],
-        [commit.parents for commit in commits],
-        [numbers[commit.author] for commit in commits],
-        [commit.time for commit in commits],
-        [commit.subject for commit in commits],
-        [commit.message_id for commit in commits],
-        [commit.kind for commit in commits],
-        [commit.to for commit in commits],
-        {
-            number: dict(commit.other_trailers)
-            for number, commit in enumerate(commits)
-            if commit.other_trailers is not None
-        },
-    ))  # fmt: skip
-    return bytes.fromhex(key), data
-
-
-def _unpack(data: bytes) -> Sequence[Commit]:
-    """Return the commits of a row."""
-    from scopes.store.objects import Commit, Identity
-
-    fields = marshal.loads(data)  # noqa: S302 - our own file
-    names, oids, trees, parents, numbers, times, *texts, others = fields
-    authors = [Identity(*name) for name in names]
-    who = [authors[number] for number in numbers]
-    trailers = map(others.get, range(len(oids)))
-    return list(map(Commit._make, zip(oids, trees, parents, who, times, *texts, trailers, strict=True)))
+        """Keep a chunk; its first commit is the key. A file that has become too large is emptied first."""
+        rows = [
+            (
+                *each[:3],
+                tuple(each.author),
+                *each[4:9],
+                None if each.other_trailers is None else {**each.other_trailers},
+            )
+            for each in commits
+        ]
+        row = bytes.fromhex(commits[0].oid), marshal.dumps(rows, _MARSHAL_VERSION)
+        with contextlib.suppress(*ROW_ERRORS), change_rows(*self._place) as connection:
+            if os.path.getsize(os.path.join(self._place[0], COMMITS.file)) > _MAX_COMMITS_BYTES:
+                connection.execute("DELETE FROM chunk")
+            connection.execute("INSERT OR REPLACE INTO chunk VALUES (?, ?)", row)
+            self._keys.add(commits[0].oid)

@@ -54,7 +54,7 @@ class UnusableIndex(Exception):
 _DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `store.projects.index_directory` names it
 _OWN_FILE: Final = re.compile(r"(?:index|conversations|sessions|usage|code-lines)\.sqlite(?:-\w+)?")
 
-ROW_ERRORS: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)  # of files with rows
+ROW_ERRORS: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError, EOFError)  # of files with rows
 
 
 def prepare(directory: str) -> None:

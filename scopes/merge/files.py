@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.history.activity import find_call, find_call_message, is_failed
@@ -48,7 +48,7 @@ class FileSide:
         messages: The messages that changed it, oldest first.
         unknown: Why the last edit is not known; None if it is.
         deleted: True if the file is gone.
-        edit: The last edit.
+        edit: The edit that overlaps with one of the other side, if that was found; else the last one.
     """
 
     agents: tuple[str, ...] = ()
@@ -178,8 +178,8 @@ def _walk_edits(objects: Objects, head: MessageHeader, message: Message) -> Iter
 
 
 def _compare(key: str, target: Sequence[_Change], source: Sequence[_Change]) -> FileComparison:
-    sides = _side(target), _side(source)
-    outcome, ranges = _outcome([each.edit for each in target], [each.edit for each in source])
+    outcome, ranges, shown = _outcome([each.edit for each in target], [each.edit for each in source])
+    sides = _side(target, shown[0]), _side(source, shown[1])
     gone = next((name for name, side in zip(("target", "source"), sides, strict=True) if side.deleted), None)
     note = None
     if gone is not None:
@@ -190,7 +190,7 @@ def _compare(key: str, target: Sequence[_Change], source: Sequence[_Change]) -> 
     )
 
 
-def _side(changes: Sequence[_Change]) -> FileSide:
+def _side(changes: Sequence[_Change], shown: FileEdit | None) -> FileSide:
     last = changes[-1].edit if changes else None
     deleted = last is not None and last.op == "delete"
     is_known = deleted or (last is not None and bool(last.hunks or last.replacements))
@@ -199,26 +199,44 @@ def _side(changes: Sequence[_Change]) -> FileSide:
         messages=tuple(dict.fromkeys(each.head.id for each in changes)),
         unknown=None if is_known else "edit not recorded",
         deleted=deleted,
-        edit=last,
+        edit=shown or last,
     )
 
 
 def _outcome(
     target: Sequence[FileEdit | None], source: Sequence[FileEdit | None]
-) -> tuple[Outcome, tuple[LineRange, ...]]:
-    """Return whether the edits of both sides overlap, and where, if line numbers are recorded.
+) -> tuple[Outcome, tuple[LineRange, ...], tuple[FileEdit | None, FileEdit | None]]:
+    """Return whether the edits of both sides overlap, in which lines if they are recorded, and two edits that do.
 
-    Line numbers are those of the merge base only in the first edit of a side: two sides with one edit each.
+    Line numbers are those of the merge base only in the first edit of a side: two sides with one edit each. Other edits
+    overlap if a text that one replaced contains such a text of the other side; they do not if they share no line.
     """
-    known = [
-        [edit for edit in side if edit is not None and (edit.hunks or edit.replacements)] for side in (target, source)
-    ]
-    if not all(known) or [len(side) for side in known] != [len(target), len(source)]:
-        return "unknown", ()
-    if all(len(side) == 1 and side[0].hunks for side in known):
-        ranges = tuple(_overlapping(_changed_lines(known[0][0]), _changed_lines(known[1][0])))[:MAX_RANGES]
-        return ("overlap" if ranges else "compatible"), ranges
-    return _compare_pieces(*(list(_old_texts(side)) for side in known)), ()
+    ours, theirs = ([edit for edit in side if edit and (edit.hunks or edit.replacements)] for side in (target, source))
+    if not (ours and theirs) or (len(ours), len(theirs)) != (len(target), len(source)):
+        return "unknown", (), (None, None)
+    if len(ours) == len(theirs) == 1 and ours[0].hunks and theirs[0].hunks:
+        lines = list(_changed_lines(ours[0])), list(_changed_lines(theirs[0]))
+        ranges = tuple(islice(_overlapping(*lines), MAX_RANGES))
+        return ("overlap" if ranges else "compatible"), ranges, (None, None)
+    pieces = [[(edit, lines) for edit in side for lines in _old_texts(edit)] for side in (ours, theirs)]
+    if max(map(len, pieces)) > _MAX_PIECES or not all(lines for side in pieces for _, lines in side):
+        return "unknown", (), (None, None)  # of an insertion only the lines around it tell the place
+    for (edit, one), (other_edit, other) in product(*pieces):
+        if _contains(one, other) or _contains(other, one):
+            return "overlap", (), (edit, other_edit)
+    seen = [{line.strip() for _, lines in side for line in lines} - {""} for side in pieces]
+    return ("unknown" if seen[0] & seen[1] else "compatible"), (), (None, None)
+
+
+def _old_texts(edit: FileEdit) -> list[list[str]]:
+    """Return the lines that each piece of an edit replaced."""
+    if edit.hunks:
+        return [[line[1:] for line in hunk.lines if line[:1] == "-"] for hunk in edit.hunks]
+    return [each.old.splitlines() for each in edit.replacements]
+
+
+def _contains(lines: Sequence[str], part: Sequence[str]) -> bool:
+    return any(list(lines[at : at + len(part)]) == list(part) for at in range(len(lines) - len(part) + 1))
 
 
 def _changed_lines(edit: FileEdit) -> Iterator[_Lines]:
@@ -245,27 +263,3 @@ def _overlapping(target: Iterable[_Lines], source: Iterable[_Lines]) -> Iterator
         if one.start <= other.end and other.start <= one.end:
             base = min(one.start, other.start), max(one.end, other.end) - 1
             yield LineRange(base, (one.new_start, one.new_end - 1), (other.new_start, other.new_end - 1))
-
-
-def _old_texts(edits: Iterable[FileEdit]) -> Iterator[list[str]]:
-    """Yield the lines that each piece of some edits replaced."""
-    for edit in edits:
-        for hunk in edit.hunks:
-            yield [line[1:] for line in hunk.lines if line[:1] == "-"]
-        for each in () if edit.hunks else edit.replacements:
-            yield each.old.splitlines()
-
-
-def _compare_pieces(target: Sequence[Sequence[str]], source: Sequence[Sequence[str]]) -> Outcome:
-    """Compare replaced texts: "overlap" if one contains another one, "compatible" if they have no line in common."""
-    if not all((*target, *source)) or max(len(target), len(source)) > _MAX_PIECES:
-        return "unknown"  # of an insertion only the lines around it tell the place
-    if any(_contains(one, other) or _contains(other, one) for one, other in product(target, source)):
-        return "overlap"
-    lines = [{line.strip() for piece in side for line in piece} - {""} for side in (target, source)]
-    return "unknown" if lines[0] & lines[1] else "compatible"
-
-
-def _contains(lines: Sequence[str], part: Sequence[str]) -> bool:
-    size = len(part)
-    return any(list(lines[at : at + size]) == list(part) for at in range(len(lines) - size + 1))

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt
 from scopes.model import encoding
-from scopes.model.message import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
+from scopes.model.message import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS, share_of
 
 FORMAT_VERSION = 1
 Severity: TypeAlias = str
@@ -225,17 +225,10 @@ def _positions(documents: object) -> tuple[Position, ...]:
                         value,
                         message if isinstance(message, str) else None,
                         agent if isinstance(agent, str) else None,
-                        _decode_confidence(confidence),
+                        share_of(confidence),
                     )
                 )
     return tuple(positions)
-
-
-def _decode_confidence(value: object) -> float | None:
-    """Return a confidence between 0 and 1; None for any other value, which may come from a store of somebody else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        return None
-    return float(value)
 
 
 def decode_resolution(document: object) -> Resolution | None:

@@ -21,6 +21,7 @@ WAITING = "waiting"  # in the entry of a branch: what is in progress on it
 _DERIVED = "name:"  # begins the id of a branch that has none of its own
 _ID_DIGITS = 12
 _BRANCH_ID = compile_lazily(rf"{_DERIVED}.{{0,1000}}|[0-9a-f]{{{_ID_DIGITS}}}")
+_RANDOM_ID = compile_lazily(rf"[0-9a-f]{{{_ID_DIGITS}}}")  # of a branch, or of a project
 PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", CONFLICT_RESOLUTION)
 
 
@@ -149,7 +150,6 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
 
 OPEN, MERGED_REQUEST, CLOSED = "open", "merged", "closed"
 REQUEST_STATES = (OPEN, MERGED_REQUEST, CLOSED)
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,9 @@ _OPTIONAL = "message", "requester_kind", "state", "ended", "ended_by", "reason",
 def encode_merge_request(request: MergeRequest) -> bytes:
     """Encode the document of a merge request."""
     known = {name: getattr(request, name) for name in (*_TEXTS, *_OPTIONAL, "number")}
-    return encoding.dump({"v": _VERSION, **{k: v for k, v in known.items() if v not in {None, ""}}, **request.extra})
+    return encoding.dump(
+        {"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v not in {None, ""}}, **request.extra}
+    )
 
 
 def decode_merge_request(data: bytes) -> MergeRequest:
@@ -206,21 +208,17 @@ def decode_merge_request(data: bytes) -> MergeRequest:
     if len(known) < len(_TEXTS) or type(number) is not int or number < 1 or not is_oid(known["source_tip"]):
         raise Corrupt("a merge request is damaged", hint="see: scopes verify")
     known |= {name: document.pop(name) for name in _OPTIONAL if isinstance(document.get(name), str)}
-    if document.get("v") == _VERSION:
+    if document.get("v") == FORMAT_VERSION:
         del document["v"]
     return MergeRequest(number=number, **known, extra=document)
 
 
 MANIFEST_FILE: Final = "manifest.json"
-VERSION: Final = 1
 MAX_BRANCHES: Final = 9_999  # with the manifest before them, ten thousand parents
 MAX_TITLE: Final = 10_000  # characters
 MAX_PROMPT: Final = 200  # characters; scopes writes fewer
-_RANDOM_ID = compile_lazily(r"[0-9a-f]{12}")
-_NAME: Final = "name:"
 _MAX_COUNT: Final = 10**9
 _MAX_TIME: Final = 64  # characters
-_PROJECT = compile_lazily(r"[0-9a-f]{12}")
 
 
 class ManifestBranch(NamedTuple):
@@ -255,7 +253,7 @@ def tips_of(branches: Mapping[str, ManifestBranch]) -> tuple[Oid, ...]:
 def encode_manifest(manifest: Manifest) -> bytes:
     """Encode a manifest as canonical JSON."""
     document: dict[str, Any] = {
-        "v": VERSION,
+        "v": FORMAT_VERSION,
         "project": manifest.project,
         "created": manifest.created,
         "newest": manifest.newest,
@@ -276,7 +274,7 @@ def decode_manifest(data: bytes) -> Manifest:
         Corrupt: it is damaged, or a name in it is not allowed.
     """
     document: Any = encoding.load_distinct(data)
-    if isinstance(document, dict) and isinstance(document.get("v"), int) and document["v"] > VERSION:
+    if isinstance(document, dict) and isinstance(document.get("v"), int) and document["v"] > FORMAT_VERSION:
         raise TooNew("a newer version of scopes wrote the manifest of a conversation", hint="update scopes")
     match document:
         case {
@@ -287,7 +285,7 @@ def decode_manifest(data: bytes) -> Manifest:
             "branches": dict(branches),
             **rest,
         } if (
-            _PROJECT.fullmatch(project)
+            _RANDOM_ID.fullmatch(project)
             and max(len(created), len(newest)) <= _MAX_TIME
             and 0 < len(branches) <= MAX_BRANCHES
         ):
@@ -313,7 +311,7 @@ def _check_count(value: object) -> int:
 def _check_id(key: str) -> str:
     """Check the id of a branch: random digits, or the name that it had first."""
     if not _RANDOM_ID.fullmatch(key):
-        _check_name(key.removeprefix(_NAME) if key.startswith(_NAME) else "")
+        _check_name(key.removeprefix(_DERIVED) if key.startswith(_DERIVED) else "")
     return key
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -25,22 +26,11 @@ MAX_DEPTH: Final = 200
 MAX_DIGITS: Final = 4300  # Python's default limit; fixed here, because a process may change it
 
 
+@dataclass(slots=True)
 class Foreign:
     """A JSON subtree from a foreign source; it keeps its key order, and its depth counts from its own root."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Json) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Foreign) and self.value == other.value
-
-    def __hash__(self) -> int:
-        return hash(Foreign)
-
-    def __repr__(self) -> str:
-        return f"Foreign({self.value!r})"
+    value: Json
 
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Foreign | None"
@@ -118,7 +108,7 @@ def parse_foreign(text: str) -> Foreign | None:
     """
     try:
         value = _read_exactly(text)
-    except (ValueError, RecursionError, Invalid):
+    except (ValueError, RecursionError, Invalid, Corrupt):
         return None
     return Foreign(value)
 
@@ -241,13 +231,6 @@ def _read_exact_integer(digits: str) -> int:
     return int(digits)
 
 
-def _read_distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("duplicate key")
-    return members
-
-
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
@@ -260,7 +243,7 @@ _DISTINCT: Final = json.JSONDecoder(
     object_pairs_hook=_refuse_duplicates, parse_float=_read_finite, parse_constant=_refuse_constant
 )
 _FOREIGN: Final = json.JSONDecoder(
-    object_pairs_hook=_read_distinct,
+    object_pairs_hook=_refuse_duplicates,
     parse_float=_read_exact_float,
     parse_int=_read_exact_integer,
     parse_constant=_refuse_constant,

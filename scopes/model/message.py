@@ -584,7 +584,7 @@ def read_argument(value: object) -> Argument | None:
                 evidence=tuple(each for each in found if each is not None),
                 trade_offs=_texts(rest.get("trade_offs")),
                 alternatives=_texts(rest.get("alternatives")),
-                confidence=_share(rest.get("confidence")),
+                confidence=share_of(rest.get("confidence")),
             )
     return None
 
@@ -617,11 +617,11 @@ def _read_evidence(value: object) -> Evidence | None:
         case {"type": str(kind), "description": str(description), **rest} if kind in EVIDENCE_TYPES:
             source = rest.get("source")
             text = source if isinstance(source, str) else None
-            return Evidence(type=kind, description=description, source=text, weight=_share(rest.get("weight")))
+            return Evidence(type=kind, description=description, source=text, weight=share_of(rest.get("weight")))
     return None
 
 
-def _share(value: object) -> float | None:
+def share_of(value: object) -> float | None:
     """Return a number from 0 to 1; None if it is something else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and isinstance(value, int | float) and 0 <= value <= 1 else None

@@ -20,18 +20,11 @@ from scopes.result import plural
 # Arguments of calls.
 STEP_LISTS: Final = ("todos", "plan")  # hold a to-do list
 STEP_TEXTS: Final = ("content", "step")  # fields of a step that hold its text
-FILE_PATHS: Final = (
-    "file_path",
-    "notebook_path",
-    "filePath",
-    "absolute_path",
-    "path",
-    "target_file",
-    "targetFile",
+FILE_PATHS: Final = (  # also of a structured result
+    "file_path", "notebook_path", "filePath", "absolute_path", "path", "target_file", "targetFile",
     "relativeWorkspacePath",
-)  # also of a structured result
+)  # fmt: skip
 _WHOLE_TEXTS: Final = ("content", "file_text", "contents")  # hold the whole new text of a file
-_EDIT_LISTS: Final = ("edits",)  # hold a list of replacements in one file
 _REPLACEMENTS: Final = (  # hold the old text, the new text, and whether to replace all occurrences
     ("old_string", "new_string", "replace_all"), ("oldString", "newString", "replaceAll"), ("oldText", "newText", ""),
     ("old_str", "new_str", ""),
@@ -43,10 +36,6 @@ _PATCH_VERBS: Final = {"*** Add File: ": "add ", "*** Update File: ": "edit ", "
 DURATIONS: Final = {"durationMs": 1000, "totalDurationMs": 1000, "durationSeconds": 1}  # units per second
 READ_FILES: Final = (("file", "content"),)  # the file that was read, and its text
 _TEXTS_BEFORE: Final = ("originalFile", "originalFileContents")  # the whole text before the edit
-_CREATIONS: Final = {"type": "create"}  # with the values that mean that the file did not exist
-_HUNK_LISTS: Final = ("structuredPatch",)
-_USER_CHANGES: Final = ("userModified",)  # true if the user changed the edit, so the arguments do not hold
-_CHANGE_LISTS: Final = ("changes",)  # map paths to changes
 # Outputs, as regular expressions.
 PREAMBLES: Final = (  # (DOTALL) text before the output of a tool; the group `seconds` is the duration
     (
@@ -84,7 +73,6 @@ FILE_TOOLS: Final = {  # with what they do to the file
     ),
     **dict.fromkeys(("delete_file", "Delete"), "delete"),
 }  # fmt: skip
-_FILE_COMMANDS: Final = {"view": "read"}  # of a tool that does several things, by its argument `command`
 SHELLS: Final = frozenset({
     "Bash", "Shell", "bash", "container.exec", "exec_command", "execute_bash", "local_shell", "powershell",
     "run_shell_command", "run_terminal_cmd", "run_terminal_command", "run_terminal_command_v2", "shell",
@@ -207,39 +195,6 @@ def _first_line(text: str) -> str:
     return f"{first} …" if rest else first
 
 
-# No piece can be read in two ways, and none is given back: the time is linear.
-_WORD: Final = compile_lazily(r"""(?s)(?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++""")
-_PIECE: Final = compile_lazily(
-    r"""(?s)(?P<plain>[^'"\\]++)|'(?P<single>[^']*+)'|"(?P<double>(?:[^"\\]|\\.)*+)"|\\(?P<one>.)"""
-)
-_ESCAPE: Final = compile_lazily(r"""\\(["\\])""")
-_BLANKS: Final = " \t\r\n"
-
-
-def split_quoted(text: str) -> list[str]:
-    """Return the words of a text; quotes and backslashes have the meaning that they have for `shlex.split`.
-
-    Raises:
-        ValueError: a quote is not closed, or nothing follows a backslash.
-    """
-    words = []
-    end = 0
-    for word in _WORD.finditer(text):
-        if text[end : word.start()].strip(_BLANKS):
-            break
-        words.append(_PIECE.sub(_unquote, word[0]))
-        end = word.end()
-    if text[end:].strip(_BLANKS):
-        raise ValueError("a quote is not closed")
-    return words
-
-
-def _unquote(piece: re.Match[str]) -> str:
-    if piece["double"] is not None:
-        return _ESCAPE.sub(r"\1", piece["double"])
-    return piece["plain"] or piece["single"] or piece["one"] or ""
-
-
 MAX_EDITS = 200  # of one call
 MAX_RESULT = 8 << 20  # characters of a text after a replacement: three of "a" by 3,000 letters each would need 27 GB
 _BEGINNING, _MOVE = "*** Begin Patch", "*** Move to: "
@@ -329,36 +284,26 @@ def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
 
 def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
     arguments = {} if call is None else _object(call.fields.get("input"))
-    reported = [each for name in _CHANGE_LISTS for each in _read_changes(_object(structured.get(name)))]
-    if reported:
-        return reported[:MAX_EDITS]
-    if call is None:
-        return []
+    reported = list(_read_changes(_object(structured.get("changes"))))[:MAX_EDITS]
+    if reported or call is None:
+        return reported
     path = next((text for name in FILE_PATHS if (text := _text_or_none(arguments.get(name)))), None)
     operation = FILE_TOOLS.get(_text_or_none(call.fields.get("name")) or "")
-    operation = operation and _FILE_COMMANDS.get(_text_or_none(arguments.get("command")) or "", operation)
+    if operation and arguments.get("command") == "view":  # of a tool that does several things
+        operation = "read"
     if operation is None or path is None:
         return [] if operation else list(_read_patch(_patch_of(call)))[:MAX_EDITS]
     if operation == "read":
         return [FileEdit(path, operation, after=_read_whole(structured))]
     before = next((text for name in _TEXTS_BEFORE if (text := structured.get(name)) is not None), None)
     replacements = tuple(_read_replacements(arguments))
-    created = any(structured.get(name) == value for name, value in _CREATIONS.items())
-    if created or any(not replacement.old for replacement in replacements[:1]):
+    if structured.get("type") == "create" or any(not replacement.old for replacement in replacements[:1]):
         operation, before = "create", before or ""
     after = next((text for name in _WHOLE_TEXTS if isinstance(text := arguments.get(name), str)), None)
-    if any(structured.get(name) is True for name in _USER_CHANGES):
+    if structured.get("userModified") is True:
         after, replacements = None, ()  # only the hunks are what was written
-    return [
-        FileEdit(
-            path,
-            operation,
-            before if isinstance(before, str) else None,
-            after,
-            replacements,
-            tuple(hunk for name in _HUNK_LISTS for hunk in _read_hunks(structured.get(name))),
-        )
-    ]
+    hunks = tuple(_read_hunks(structured.get("structuredPatch")))
+    return [FileEdit(path, operation, _string(before), after, replacements, hunks)]
 
 
 def edits_of_result(call: Part, result: Part | None) -> list[FileEdit]:
@@ -621,8 +566,7 @@ def _begins_block(lines: list[str], number: int) -> bool:
 
 
 def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
-    documents = [each for name in _EDIT_LISTS for each in _list(arguments.get(name))]
-    for document in [arguments, *documents[:MAX_EDITS]]:
+    for document in [arguments, *_list(arguments.get("edits"))[:MAX_EDITS]]:
         for old_name, new_name, every in _REPLACEMENTS:
             fields = _object(document)
             old, new = _string(fields.get(old_name)), _string(fields.get(new_name))

@@ -6,18 +6,30 @@ The metadata of a kept conversation may come from other people and may name any 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.metadata import BRANCHES, advance_clock
+from scopes.history.metadata import BRANCHES, CLOCKS, Clock, decode_any_clock, encode_clock
 from scopes.history.names import MAIN
 from scopes.ids import Oid, is_oid
 from scopes.model import encoding
 from scopes.model.encoding import encode_component
 from scopes.purge.all_commits import walk_known
 from scopes.store import refs
-from scopes.store.objects import TREE, Commit, Objects, find_entry, parse_tree, read_blob, read_data
+from scopes.store.objects import (
+    TREE,
+    BlobChange,
+    Commit,
+    Objects,
+    find_blob,
+    find_entry,
+    parse_tree,
+    read_blob,
+    read_data,
+    update_tree,
+    walk_blobs,
+)
 
 TAGS: Final = ("tags/", "meta/tags/")  # of metadata, and of a manifest
 ENTRIES: Final = (BRANCHES, f"meta/{BRANCHES}")
@@ -131,3 +143,34 @@ def advance_tags(objects: Objects, before: Oid, after: Oid) -> Oid:
             if name not in kept:
                 after = advance_clock(objects, after, f"tags/{name}", top=folder.removesuffix("tags/"))
     return after
+
+
+_NOBODY: Final = "0" * 12
+
+
+def advance_clocks(objects: Objects, tree: Oid, folder: str, changed: Container[Oid]) -> Oid:
+    """Return a tree in which the registers of a folder that have one of some blobs have a clock greater by 1.
+
+    Whoever changes a value in the same way writes the same clock, and the value before does not come back with a join.
+
+    folder: it may be below others, and the clocks are beside it
+    """
+    entry = find_entry(objects, tree, folder.rstrip("/"))
+    above, _, name = folder.rstrip("/").rpartition("/")
+    changes: dict[str, BlobChange] = {}
+    for path, blob in walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ():
+        if blob in changed:
+            file = "/".join(filter(None, (above, CLOCKS, name, path)))
+            clock = decode_any_clock(find_blob(objects, tree, file))
+            changes[file] = encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))
+    return update_tree(objects, tree, changes) if changes else tree
+
+
+def advance_clock(objects: Objects, tree: Oid, register: str, *, top: str = "") -> Oid:
+    """Return a tree in which a register has a clock greater by 1, as `advance_clocks` does.
+
+    top: the folder that the metadata are in, with a slash
+    """
+    file = f"{top}{CLOCKS}/{register}"
+    clock = decode_any_clock(find_blob(objects, tree, file))
+    return update_tree(objects, tree, {file: encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))})

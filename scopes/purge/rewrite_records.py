@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from scopes.errors import Corrupt
-from scopes.history.metadata import advance_clock, advance_clocks
 from scopes.history.sources import DESCRIPTION_FILE, SET_FILE, Purged, file_of, is_set, read_source_record, source_key
 from scopes.history.transaction import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.ids import Oid
@@ -22,7 +21,16 @@ from scopes.model import encoding
 from scopes.model.conversation import MANIFEST_FILE
 from scopes.model.message import PURGED_TEXT
 from scopes.purge.lost_entries import uncover_lost
-from scopes.purge.purged_metadata import ENTRIES, TAGS, MetadataOf, advance_tags, names_gone, without_gone
+from scopes.purge.purged_metadata import (
+    ENTRIES,
+    TAGS,
+    MetadataOf,
+    advance_clock,
+    advance_clocks,
+    advance_tags,
+    names_gone,
+    without_gone,
+)
 from scopes.purge.purged_names import is_inbox_entry_of
 from scopes.purge.rewrite_history import NAMES, HistoryRewriter, walk_inner_texts
 from scopes.purge.rewrite_source import is_gone, purge_source

@@ -5,28 +5,34 @@ and    := not ("AND"? not)*
 not    := ("NOT" | "-") not | atom
 atom   := "(" query ")" | FIELD ":" value | word | word"*" | '"' phrase '"' "*"?
 
-A plan is SQL for the index. Regular expressions, numbers of tokens and what hides a message need its texts: they are
-functions that SQLite calls, last of all, and for the rows that the conditions on the index have left.
+A plan is SQL for the index. Regular expressions and what hides a message need its texts: they are functions that SQLite
+calls, last of all, and for the rows that the conditions on the index have left.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
+from scopes.history.metadata import read_metadata
+from scopes.history.names import conversation_ids, list_branch_tips, walk_directories
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import COLUMNS, fold, tokenize
 from scopes.model.message import KINDS, Message
 from scopes.search.text import Matcher, Phrase, compile_regex, has_phrase, texts_of
+from scopes.store.projects import find_project
+from scopes.store.repository import Repository
 
 FIELDS = (
     *("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "project"),
-    *("is", "exit", "tokens", "in", "re"),
+    *("is", "exit", "in", "re"),
 )
 
 
@@ -112,11 +118,10 @@ def leaves(node: Node) -> Iterator[Phrase | Field]:
 
 MAX_TERMS = 200
 _MAX_DEPTH = 50
-_WHITESPACE = re.compile(r"\s*")
 _TOKEN = re.compile(
-    r"""(?P<bracket>[()]) | (?P<operator>(?:AND|OR|NOT)(?=[\s()]|$)) | (?P<minus>-(?=[^\s)]))
+    r"""(?: (?P<bracket>[()]) | (?P<operator>(?:AND|OR|NOT)(?=[\s()]|$)) | (?P<minus>-(?=[^\s)]))
     | (?P<lonely>[A-Za-z_]+):(?=[\s()]|$)
-    | (?:(?P<field>[A-Za-z_]+):(?!//))? (?: "(?P<phrase>[^"]*)"(?P<star>\*?) | (?P<word>[^\s()"]+) )""",
+    | (?:(?P<field>[A-Za-z_]+):(?!//))? (?: "(?P<phrase>[^"]*)"(?P<star>\*?) | (?P<word>[^\s()"]+) ) )\s*""",
     re.VERBOSE,
 )
 
@@ -136,17 +141,12 @@ def parse(text: str) -> Node:
     return _Parser(text).parse()
 
 
-def unknown_fields(text: str) -> Iterator[str]:
-    """Yield the words before a colon that are no fields; such a term is searched as text. `a::b` and URLs do not count.
+def unknown_fields(text: str) -> list[str]:
+    """Return the words before a colon that are no fields, so that they are searched; raises as `parse` does.
 
-    Call it with a query that `parse` accepts.
+    `a::b` and URLs do not count.
     """
-    at = _skip_whitespace(text, 0)
-    while (match := _TOKEN.match(text, at)) is not None:
-        name, word = match["field"], match["word"] or ""
-        if name is not None and name.lower() not in FIELDS and not word.startswith(":"):
-            yield name
-        at = _skip_whitespace(text, match.end())
+    return _Parser(text).unknown_fields
 
 
 def query_error(text: str, at: int, problem: str, *advice: str) -> Invalid:
@@ -160,6 +160,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.unknown_fields: list[str] = []
         self._tokens = self._split()
         self._next = 0
         self._depth = 0
@@ -223,13 +224,13 @@ class _Parser:
     def _split(self) -> list[_Token]:
         tokens: list[_Token] = []
         text = self._text
-        at = _skip_whitespace(text, 0)
+        at = len(text) - len(text.lstrip())
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
                 raise query_error(text, at, "a quote is never closed")
             tokens.append(self._token(match))
-            at = _skip_whitespace(text, match.end())
+            at = match.end()
         terms = [token for token in tokens if token.node is not None]
         if len(terms) > MAX_TERMS:
             raise query_error(text, terms[MAX_TERMS].at, f"a query has at most {MAX_TERMS} terms")
@@ -259,16 +260,13 @@ class _Parser:
             if similar:
                 advice = f"fields: {', '.join(FIELDS)}; as words: {name} {value}"
                 raise query_error(self._text, at, f"there is no field {name!a}; did you mean {similar[0]}:?", advice)
+            if not value.startswith(":"):
+                self.unknown_fields.append(name)
             value = f"{name}:{value}"
         words = tokenize(value)
         if not words:
             raise query_error(self._text, at, f"{value!a} has no letter or digit to search for")
         return Phrase(tuple(words), bool(match["star"]) or (match["phrase"] is None and value.endswith("*")), at)
-
-
-def _skip_whitespace(text: str, at: int) -> int:
-    match = _WHITESPACE.match(text, at)
-    return at if match is None else match.end()
 
 
 class Pattern(NamedTuple):
@@ -303,22 +301,45 @@ _IN_CONVERSATIONS = """message.number IN (
     SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
     place.conversation IN (SELECT number FROM value WHERE field = 'conversation' AND text IN (
         SELECT value FROM json_each(?))))"""
-_COMPARISON = re.compile(r"(>=|<=|>|<|=?)([0-9]{1,9})")
 _EXIT_CODE = re.compile(r"-?[0-9*?]+")
 _TIME_ADVICE = 'for example: after:"2 hours ago" with these quotes, after:yesterday, before:2026-01-31; or --since WHEN'
 _IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
 
 
-class Names(NamedTuple):
-    """Functions that resolve the names in a query: the commits of a tag, the conversations of a project.
+class Names:
+    """Resolves the names in a query; of those that `clear` shows otherwise none is found."""
 
-    masked_branches: returns the names of branches that are not shown as they are, so that no query finds them; None
-    if all that the index has is shown
-    """
+    def __init__(self, repository: Repository, clear: Callable[[str], str] | None) -> None:
+        self.hides_some = clear is not None
+        self._repository = repository
+        self._clear = clear or str
 
-    tagged: Callable[[str], Iterable[Oid]]
-    in_project: Callable[[str], Iterable[ConversationId]]
-    masked_branches: Callable[[], Iterable[str]] | None = None
+    def tagged(self, tag: str) -> Iterator[Oid]:
+        """Yield the commits that a tag names in any conversation; `*` and `?` are wildcards."""
+        pattern = tag.replace("[", "[[]")
+        for conversation in conversation_ids(self._repository):
+            for name, oid in read_metadata(self._repository, conversation).tags.items():
+                if fnmatchcase(name, pattern) and self._clear(name) == name:
+                    yield oid
+
+    def in_project(self, name: str) -> Iterator[ConversationId]:
+        """Yield the conversations that began in a project, given by its name or by a directory in it."""
+        project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
+        for conversation, directory in walk_directories(self._repository, conversation_ids(self._repository)):
+            if directory is None or self._clear(directory) != directory:
+                continue
+            own = find_project(directory) if project is None else None
+            if (project is not None and project.contains(directory)) or (
+                own is not None and fnmatchcase(own.name.casefold(), name.casefold())
+            ):
+                yield conversation
+
+    def masked_branches(self) -> Iterator[str]:
+        """Yield the names of branches that are not shown as they are."""
+        if self.hides_some:
+            for conversation in conversation_ids(self._repository):
+                tips = list_branch_tips(self._repository, conversation)
+                yield from (name for name in tips if self._clear(name) != name)
 
 
 class Plan(NamedTuple):
@@ -326,8 +347,8 @@ class Plan(NamedTuple):
 
     match: the full-text expression that rows are ranked by; None if the query has none.
     condition, parameters: the WHERE condition besides `match`, with a parameter for each `?`.
-    late, late_parameters: a condition on the rows that are left, which calls the functions `matches(PATTERN, MESSAGE)`,
-        `token_count(MESSAGE)` and `is_shown(MESSAGE)`; None if no message must be read.
+    late, late_parameters: a condition on the rows that are left, which calls the functions `matches(PATTERN, MESSAGE)`
+        and `is_shown(MESSAGE)`; None if no message must be read.
     patterns: the regular expressions, by their numbers.
     columns: the columns that phrases are searched in; all if empty.
     """
@@ -363,7 +384,7 @@ def compile_query(text: str, query: Node, conversation: ConversationId | None, n
     if conversation is not None:
         conditions.append(IN_CONVERSATION)
         sql.parameters.append(conversation)
-    if names.masked_branches is not None:
+    if names.hides_some:
         late.append("is_shown(message.number)")
     return Plan(
         match=" AND ".join(f"({expression})" for expression in ranked) or None,
@@ -454,16 +475,9 @@ class _Compiler:
 
     def _position_or_time(self, field: Field) -> str:
         match field.name:
-            case "tokens":
-                comparison = _COMPARISON.fullmatch(field.value)
-                if comparison is None:
-                    problem = f"{field.value!a} is not a number of tokens"
-                    raise query_error(self._text, field.at, problem, "for example: tokens:>2000")
-                return f"token_count(message.number) {comparison[1] or '='} {int(comparison[2])}"
             case "branch":
                 pattern = field.value.replace("[", "[[]")
-                masked = self._names.masked_branches
-                return self._with(_ON_BRANCH, pattern, pattern, json.dumps([] if masked is None else list(masked())))
+                return self._with(_ON_BRANCH, pattern, pattern, json.dumps(list(self._names.masked_branches())))
             case "tag":
                 return self._with(_TAGGED, json.dumps(list(self._names.tagged(field.value))))
             case "project":
@@ -511,8 +525,8 @@ def _searches_text(node: Node) -> bool:
 
 
 def _reads_messages(node: Node) -> bool:
-    """Return True if a part of a query needs the texts of messages: regular expressions, and numbers of tokens."""
-    return any(isinstance(leaf, Field) and leaf.name in {"re", "tokens"} for leaf in leaves(node))
+    """Return True if a part of a query needs the texts of messages."""
+    return any(isinstance(leaf, Field) and leaf.name == "re" for leaf in leaves(node))
 
 
 def text_matcher(query: str) -> Callable[[Message], bool]:

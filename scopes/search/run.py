@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -24,8 +22,8 @@ from scopes.history.messages import (
     summarize_payload,
     walk_headers_oldest_first,
 )
-from scopes.history.metadata import read_metadata, read_metadata_at
-from scopes.history.names import MAIN, conversation_ids, list_branch_tips, resolve_conversation, walk_directories
+from scopes.history.metadata import read_metadata_at
+from scopes.history.names import MAIN, resolve_conversation
 from scopes.history.titles import Heading, heading_of, may_be_title
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.database import State
@@ -62,9 +60,7 @@ from scopes.search.text import (
 )
 from scopes.store import refs
 from scopes.store.objects import Commit, read_commit
-from scopes.store.projects import find_project
 from scopes.store.repository import Repository
-from scopes.tokens.count import EstimatingTokenizer
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
 _SELECT = "SELECT {} FROM message WHERE {}"
@@ -251,9 +247,7 @@ class HitReader:
         clear = self._repository.clear_message
         data = lru_cache(maxsize=1)(self._stored_bytes)
         texts = lru_cache(maxsize=1)(lambda number: texts_of(decode(data(number))))
-        count = EstimatingTokenizer().count
         self._index.add_function("matches", 2, lambda pattern, number: patterns[pattern].matches(texts(number)))
-        self._index.add_function("token_count", 1, lambda number: sum(map(count, texts(number))))
         self._index.add_function("is_shown", 1, lambda number: clear is None or clear(data(number)) == data(number))
 
     def _stored_bytes(self, number: int) -> bytes:
@@ -477,7 +471,7 @@ def search(
     end = None if window[1] is None else format_seconds(window[1] // 1_000_000_000 + 1)  # `before:` is without its time
     times = [Field(name, date, 0) for name, date in (("after", since), ("before", end)) if date is not None]
     parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
-    names = _names_in(repository, clear)
+    names = Names(repository, clear)
     plan = compile_query(query, parsed, conversation_id, names)
     unknown = () if regex else dict.fromkeys(unknown_fields(query))
     known = f"fields: {', '.join(FIELDS)}"
@@ -567,7 +561,23 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
         hits = tuple(reader.read(row, marks) for row in rows)
         if total is None and len(hits) < request.limit:
             total = len(hits)
-    coverage = _coverage(index, request, len(hits), total)
+    status, covered = index.status, (index.status.conversations, index.status.branches, index.status.messages)
+    if request.conversation is not None:
+        branches = index.rows(_COUNT_BRANCHES, (request.conversation,))[0][0]
+        covered = 1, branches, index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
+    coverage = SearchCoverage(
+        query=request.text,
+        shown=len(hits),
+        hits=total,
+        conversation=request.conversation,
+        conversations=covered[0],
+        branches=covered[1],
+        messages=covered[2],
+        index=status.state,
+        read=status.read,
+        damaged=status.damaged,
+        unreadable=status.unreadable,
+    )
     notes = (*index.notes, *request.notes)
     if not hits and not total:
         notes = (*notes, *_suggest_any(index, request), *_period_notes(index, request))
@@ -606,64 +616,3 @@ def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
     first, last = index.rows(_SELECT.format("min(message.time), max(message.time)", condition), parameters)[0]
     if first is not None:
         yield Note(text, f"messages: from {local_day(first)} to {local_day(last)}")
-
-
-def _coverage(index: Index, request: _Request, shown: int, total: int | None) -> SearchCoverage:
-    status = index.status
-    conversations, branches, messages = status.conversations, status.branches, status.messages
-    if request.conversation is not None:
-        conversations = 1
-        branches = index.rows(_COUNT_BRANCHES, (request.conversation,))[0][0]
-        messages = index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
-    return SearchCoverage(
-        query=request.text,
-        shown=shown,
-        hits=total,
-        conversation=request.conversation,
-        conversations=conversations,
-        branches=branches,
-        messages=messages,
-        index=status.state,
-        read=status.read,
-        damaged=status.damaged,
-        unreadable=status.unreadable,
-    )
-
-
-def _names_in(repository: Repository, clear: Callable[[str], str] | None) -> Names:
-    """Return what resolves names; what is not shown as it is resolves to nothing."""
-
-    def is_shown(name: str) -> bool:
-        return clear is None or clear(name) == name
-
-    def masked_branches() -> Iterator[str]:
-        for conversation in conversation_ids(repository):
-            yield from (name for name in list_branch_tips(repository, conversation) if not is_shown(name))
-
-    return Names(
-        lambda tag: _tagged_commits(repository, tag, is_shown),
-        lambda name: _conversations_of(repository, name, is_shown),
-        None if clear is None else masked_branches,
-    )
-
-
-def _conversations_of(repository: Repository, name: str, is_shown: Callable[[str], bool]) -> Iterable[ConversationId]:
-    """Yield the conversations that began in a project, given by its name or by a directory in it."""
-    project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
-    for conversation, directory in walk_directories(repository, conversation_ids(repository)):
-        if directory is None or not is_shown(directory):
-            continue
-        own = find_project(directory) if project is None else None
-        if (project is not None and project.contains(directory)) or (
-            own is not None and fnmatchcase(own.name.casefold(), name.casefold())
-        ):
-            yield conversation
-
-
-def _tagged_commits(repository: Repository, tag: str, is_shown: Callable[[str], bool]) -> Iterable[Oid]:
-    """Yield the commits that a tag names in any conversation; `*` and `?` are wildcards."""
-    pattern = tag.replace("[", "[[]")
-    for conversation in conversation_ids(repository):
-        for name, oid in read_metadata(repository, conversation).tags.items():
-            if fnmatchcase(name, pattern) and is_shown(name):
-                yield oid

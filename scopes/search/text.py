@@ -16,7 +16,7 @@ from scopes.errors import Invalid
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.ids import Oid
 from scopes.index.full_text import FIRST_SINGLE, SINGLE, IndexDocument, fold, is_single
-from scopes.model.message import Message, Part, decode
+from scopes.model.message import RETRACTED_TEXT, Message, decode, file_operations
 from scopes.store.objects import Commit, Objects, find_blob, read_commit
 from scopes.store.repository import Repository
 
@@ -26,11 +26,10 @@ Matcher: TypeAlias = Callable[[str], tuple[int, int] | None]
 SpanFinder: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 """Returns the spans of the matches in a text, in order."""
 
-_PART_COLUMN = {"text": 0, "reasoning": 1, "tool_call": 2, "tool_result": 3}
-_TEXT_FIELDS = ("text", "text", "input", "output")  # of a part, by column; `<field>_text` holds invalid JSON
+# The column and the field of a part; `<field>_text` holds invalid JSON.
+_PLACES = {"text": (0, "text"), "reasoning": (1, "text"), "tool_call": (2, "input"), "tool_result": (3, "output")}
 _CALL_DISTANCE = 16  # messages between a tool call and its result: results of parallel calls come one by one
 _CACHED_MESSAGES = 64
-_RETRACTED = "retracted: "  # prefix of a retraction without a reason; the retracted text follows
 
 
 class Progress(Protocol):
@@ -44,12 +43,16 @@ class Progress(Protocol):
 
 
 class Documents:
-    """Makes index documents of commits."""
+    """Makes index documents of commits.
+
+    A result belongs to a call in one of the messages just before. The calls of the last messages are cached, because
+    parents are indexed before their children.
+    """
 
     def __init__(self, repository: Repository, progress: Progress | None = None) -> None:
         self._repository = repository
         self._progress = progress
-        self._calls = _ToolCalls(repository)
+        self._calls: dict[Oid, tuple[Sequence[Oid], dict[str | None, str]]] = {}  # first parent, tool by call id
 
     def __call__(self, commit: Commit) -> IndexDocument | None:
         """Return the document of a commit, None if it is not a message."""
@@ -57,12 +60,45 @@ class Documents:
             return None
         if self._progress is not None:
             self._progress(1)
-        return _describe(commit, _read(self._repository, commit), self._calls)
+        head, message = header_of(commit), _read(self._repository, commit)
+        tools = {message.tool, *self._add_calls(commit, message).values()}
+        tools |= {self._find_tool(commit, part.call_id) for part in message.parts if part.type == "tool_result"}
+        files = {path for path, _ in file_operations(message)}
+        return IndexDocument(
+            head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
+            tuple(sorted(filter(None, tools))), tuple(sorted(filter(None, files))), texts_of(message),
+            tuple(sorted(_outcomes(message))),
+        )  # fmt: skip
 
     def expect(self, count: Callable[[], int]) -> None:
         """Tell the progress bar how many messages are still to be added."""
         if self._progress is not None:
             self._progress.expect(count)
+
+    def _add_calls(self, commit: Commit, message: Message) -> dict[str | None, str]:
+        """Cache the calls of a message, and return the name of the tool of each."""
+        if len(self._calls) >= _CACHED_MESSAGES:
+            del self._calls[next(iter(self._calls))]
+        calls = [part for part in message.parts if part.type == "tool_call"]
+        tools = {part.call_id: str(part.fields.get("name", "")) for part in calls}
+        self._calls[commit.oid] = commit.parents[:1], tools
+        return tools
+
+    def _find_tool(self, commit: Commit, call: str | None) -> str | None:
+        """Return the name of the tool of a call shortly before a commit."""
+        parents: Sequence[Oid] = commit.parents[:1]
+        for _ in range(0 if call is None else _CALL_DISTANCE):
+            if not parents:
+                return None
+            if parents[0] not in self._calls:
+                parent = read_commit(self._repository, parents[0])
+                if is_root(parent):
+                    return None
+                self._add_calls(parent, _read(self._repository, parent))
+            parents, tools = self._calls[parents[0]]
+            if tools.get(call):
+                return tools[call]
+        return None
 
 
 def texts_of(message: Message) -> tuple[str, str, str, str]:
@@ -72,35 +108,15 @@ def texts_of(message: Message) -> tuple[str, str, str, str]:
     """
     columns: tuple[list[str], ...] = ([], [], [], [])
     for part in message.parts:
-        column = _PART_COLUMN.get(part.type)
-        if column is not None:
-            name = _TEXT_FIELDS[column]
+        if part.type in _PLACES:
+            column, name = _PLACES[part.type]
             for field in (name, f"{name}_text"):
                 columns[column].extend(_strings(part.fields.get(field)))
     columns[0].extend(_strings(message.payload))
-    if message.retracts is not None and message.text.startswith(_RETRACTED):
-        columns[0][:] = [_RETRACTED.strip(": ")]  # the retracted text is indexed with its own message
+    if message.retracts is not None and message.text.startswith(RETRACTED_TEXT):
+        columns[0][:] = [RETRACTED_TEXT.strip(": ")]  # the retracted text is indexed with its own message
     text, reasoning, tool_input, tool_result = map("\n".join, columns)
     return text, reasoning, tool_input, tool_result
-
-
-def _describe(commit: Commit, message: Message, calls: _ToolCalls) -> IndexDocument:
-    head = header_of(commit)
-    calls.add(commit, message)
-    tools = {message.tool or ""}
-    files = {name or "" for touch in message.files for name in (touch.path, touch.source)}
-    for part in message.parts:
-        if part.type == "tool_call":
-            tools.add(_tool_name(part))
-        elif part.type == "tool_result":
-            call = part.fields.get("call_id")
-            tools.add((calls.find_tool(commit, call) or "") if isinstance(call, str) else "")
-        elif part.type == "file_ref":
-            files.add(str(part.fields.get("path", "")))
-    return IndexDocument(
-        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
-        tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message), tuple(sorted(_outcomes(message))),
-    )  # fmt: skip
 
 
 def _outcomes(message: Message) -> set[tuple[str, str]]:
@@ -111,46 +127,6 @@ def _outcomes(message: Message) -> set[tuple[str, str]]:
     codes = {fields["exit_code"] for fields in results if type(fields.get("exit_code")) is int}
     failed = message.status == "error" or codes - {0} or any(fields.get("is_error") is True for fields in results)
     return {("exit", str(code)) for code in codes} | ({("is", "failed")} if failed else set())
-
-
-class _ToolCalls:
-    """Finds the tool that a result belongs to: its call is in one of the messages just before.
-
-    The last messages are cached, because parents are indexed before their children.
-    """
-
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
-        self._cache: dict[Oid, tuple[Sequence[Oid], dict[str, str]]] = {}  # first parent, tool by call id
-
-    def add(self, commit: Commit, message: Message) -> None:
-        """Cache the calls of a message."""
-        if len(self._cache) >= _CACHED_MESSAGES:
-            del self._cache[next(iter(self._cache))]
-        tools = {
-            str(part.fields.get("call_id")): _tool_name(part) for part in message.parts if part.type == "tool_call"
-        }
-        self._cache[commit.oid] = (commit.parents[:1], {call: name for call, name in tools.items() if name})
-
-    def find_tool(self, commit: Commit, call: str) -> str | None:
-        """Return the name of the tool of a call shortly before a commit."""
-        parents: Sequence[Oid] = commit.parents[:1]
-        for _ in range(_CALL_DISTANCE):
-            if not parents:
-                return None
-            if parents[0] not in self._cache:
-                parent = read_commit(self._objects, parents[0])
-                if is_root(parent):
-                    return None
-                self.add(parent, _read(self._objects, parent))
-            parents, tools = self._cache[parents[0]]
-            if call in tools:
-                return tools[call]
-        return None
-
-
-def _tool_name(part: Part) -> str:
-    return str(part.fields.get("name", ""))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -223,9 +223,8 @@ class Config:
 
     def _find_own(self, key: str) -> str | None:
         """Return the value of a setting from the configuration files that only the user can write."""
-        values = [
-            s.value for s in _walk_settings(self._files) if _same_key(s.key, key) and s.origin in ("system", "user")
-        ]
+        own = (each for each in _walk_settings(self._files) if each.origin in {"system", "user"})
+        values = [each.value for each in own if _same_key(each.key, key)]
         return values[-1] if values else None
 
 
@@ -274,15 +273,6 @@ def user_config() -> pygit2.Config:
 
     with translated("read the settings of git", os.path.expanduser("~")):
         return pygit2.config.DefaultConfig()
-
-
-def read_user_value(key: str) -> str | None:
-    """Return a value from the configuration of the user or the system; None if neither sets it.
-
-    Raises:
-        Inaccessible, Corrupt: a configuration file cannot be read.
-    """
-    return read_user_values(key).get("")
 
 
 def read_user_values(prefix: str) -> dict[str, str]:
@@ -396,7 +386,10 @@ def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) 
 
     for may_retry in (True, False):
         try:
-            _write(files, key, value)
+            if value is None:
+                del files[key]
+            else:
+                files[key] = value
         except (pygit2.GitError, OSError, ValueError) as error:
             if not (may_retry and is_locked(error)):
                 raise refusal(f"write the setting {key}", os.path.dirname(path), error, writing=True) from error
@@ -412,13 +405,6 @@ def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) 
             hint=f"check the disk of {path}",
         ) from error
     return True
-
-
-def _write(files: pygit2.Config, key: str, value: str | None) -> None:
-    if value is None:
-        del files[key]
-    else:
-        files[key] = value
 
 
 def find_machine_id(config: Config) -> str | None:

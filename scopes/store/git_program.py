@@ -41,9 +41,9 @@ from scopes.model.operation import (
 from scopes.regular_file import read_regular, sync
 from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
-from scopes.store.locks import unwound
+from scopes.store.locks import is_file_locked, unwound
 from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
-from scopes.store.projects import find_repository, find_worktree
+from scopes.store.projects import find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
 
 PRIVATE_PREFIX: Final = "scopes-git-"
@@ -331,17 +331,7 @@ def list_abandoned(store: str) -> list[str]:
 
 def is_in_use(path: str) -> bool:
     """Return True if somebody holds the lock of a quarantine; one that is being made has no lock yet."""
-    try:
-        descriptor = os.open(os.path.join(path, _LOCK), _OPEN & ~os.O_CREAT)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_file_locked(os.path.join(path, _LOCK))
 
 
 class ReceivedObjects(ObjectsInMemory):
@@ -453,14 +443,14 @@ def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
     are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored. Git
     waits for ever at a named pipe in place of a file with rules: then it is ended.
     """
-    repository = find_repository(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
-    if repository is None:
+    worktree = find_worktree(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
+    if worktree is None:
         return frozenset()
     with _scratch_repository() as scratch:
         os.mkdir(os.path.join(scratch, "info"))
         try:
             with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
-                file.write(read_regular(os.path.join(repository[1], "info", "exclude"), _MAX_RULES_BYTES))
+                file.write(read_regular(os.path.join(worktree.shared, "info", "exclude"), _MAX_RULES_BYTES))
         except OSError:
             return None
         words = ("check-ignore", "--no-index", "-z", "--stdin")
@@ -551,7 +541,9 @@ class Signer:
                     with suppress(ProcessLookupError):
                         process.kill() if self._terminal else kill_group(process)
         if process.returncode != 0:
-            raise _refusal(_reason(errors))
+            lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
+            kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
+            raise _refusal(cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason")
         return output.decode("ascii", "replace").strip()
 
 
@@ -640,13 +632,6 @@ def _refusal(problem: str) -> Refused:
         f"nothing was written: git did not sign: {clean_line(problem)}",
         hint=f"{hint}; or without a signature: SCOPES_SIGN_COMMITS=false",
     )
-
-
-def _reason(errors: bytes) -> str:
-    """Return what git and its program wrote for people, on one line."""
-    lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
-    kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
-    return cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason"
 
 
 def check_signatures(

@@ -20,12 +20,12 @@ _NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
 def reader_of(objects: Objects) -> Callable[[Oid], Commit]:
     """Return the function that reads the commits of one walk; it raises as `read_commit` does."""
-    open_chunks = objects.open_commit_chunks if isinstance(objects, Repository) else None
+    open_chunks = objects.caller.open_commit_chunks if isinstance(objects, Repository) else None
     return partial(read_commit, objects) if open_chunks is None else _ChunkReader(objects, open_chunks).read
 
 
 class _ChunkReader:
-    """Reads the commits of one walk; opens the chunks only after a number of commits."""
+    """Reads the commits of one walk: a few from the store, and those after them in chunks, which are kept."""
 
     def __init__(self, objects: Objects, open_chunks: Callable[[], CommitChunks]) -> None:
         self._objects = objects
@@ -33,50 +33,26 @@ class _ChunkReader:
         self._chunks: CommitChunks | None = None
         self._ahead: dict[Oid, Commit] = {}
         self._read: list[Commit] = []
-        self._is_long = False  # a whole chunk was found or kept
 
     def read(self, oid: Oid) -> Commit:
         """Read a commit: the next one of a chunk, the first one of another chunk, or one in the store."""
         commit = self._ahead.pop(oid, None)
         if commit is not None:
             return commit
-        if self._chunks is not None and oid in self._chunks:
-            found = self._chunks.find(oid)
-            if found:
-                self._use(found)
-                return self._ahead.pop(oid)
+        if self._chunks is None and len(self._read) == FEW_COMMITS:
+            self._chunks, self._read = self._open_chunks(), []
+        found = self._chunks.find(oid) if self._chunks is not None and oid in self._chunks else ()
+        if found:
+            self._read = []
+            self._ahead = {commit.oid: commit for commit in found}
+            return self._ahead.pop(oid)
         commit = read_commit(self._objects, oid)
         self._read.append(commit)
-        number = len(self._read)
-        if number == CHUNK_COMMITS or (self._is_long and number >= FEW_COMMITS and not commit.parents):
-            self._keep()
-        elif number == FEW_COMMITS and self._chunks is None:
-            self._open()
+        is_end = len(self._read) >= FEW_COMMITS and not commit.parents
+        if self._chunks is not None and (len(self._read) == CHUNK_COMMITS or is_end):
+            self._chunks.add(self._read)
+            self._read = []
         return commit
-
-    def _use(self, found: Sequence[Commit]) -> None:
-        self._read.clear()
-        self._ahead = {commit.oid: commit for commit in found}
-        self._is_long = True
-
-    def _open(self) -> CommitChunks:
-        """Open the chunks; use the one whose first commit was the first one of the walk."""
-        self._chunks = self._open_chunks()
-        found = self._chunks.find(self._read[0].oid) if self._read[0].oid in self._chunks else ()
-        if found:
-            before = self._read.copy()
-            self._use(found)
-            for commit in before:
-                self._ahead.pop(commit.oid, None)
-        return self._chunks
-
-    def _keep(self) -> None:
-        """Keep what was read as a chunk, unless it is one already."""
-        chunks = self._open() if self._chunks is None else self._chunks
-        if self._read and self._read[0].oid not in chunks:
-            chunks.add(self._read)
-        self._read = []
-        self._is_long = True
 
 
 def walk_newest_first(
@@ -88,49 +64,35 @@ def walk_newest_first(
     tips the last comes first. A linear history is read lazily, so the first commits come at once. Commits in `known`
     are not read again.
     """
-    pending = list(dict.fromkeys(tips))
-    if len(pending) == 1 and pending[0] not in hidden:
-        oid: Oid | None = pending[0]
-        read = reader_of(objects)
-        while oid is not None and oid not in hidden:
-            commit = known.get(oid) or read(oid)
-            if len(commit.parents) > 1:
-                break
-            yield commit
-            oid = commit.parents[0] if commit.parents else None
-        pending = [oid] if oid is not None and oid not in hidden else []
-    if pending:
-        yield from reversed(_oldest_first(objects, pending, hidden, known))
+    pending, read = list(dict.fromkeys(tips)), reader_of(objects)
+    yield from _walk_line(read, pending, hidden, known)
+    yield from reversed(_search(read, pending, hidden, known))
 
 
 def walk_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[Commit]:
     """Yield the commits of `walk_newest_first` in reverse order: parents before children."""
-    yield from _oldest_first(objects, list(dict.fromkeys(tips)), hidden)
+    pending, read = list(dict.fromkeys(tips)), reader_of(objects)
+    line = list(_walk_line(read, pending, hidden, _NOTHING_KNOWN))
+    yield from _search(read, pending, hidden, _NOTHING_KNOWN)
+    yield from reversed(line)
 
 
-def _oldest_first(
-    objects: Objects, tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit] = _NOTHING_KNOWN
-) -> list[Commit]:
-    """Order by depth-first search, parents in their order; not recursive, because histories are deep.
-
-    The linear end of a history with one tip is read without a search.
-    """
-    line: list[Commit] = []
-    read = reader_of(objects)
-    while len(tips) == 1 and tips[0] not in hidden:
-        commit = known.get(tips[0]) or read(tips[0])
+def _walk_line(
+    read: Callable[[Oid], Commit], pending: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit]
+) -> Iterator[Commit]:
+    """Yield the linear end of a history with one tip, newest first; `pending` are then the tips of the rest."""
+    while len(pending) == 1 and pending[0] not in hidden:
+        commit = known.get(pending[0]) or read(pending[0])
         if len(commit.parents) > 1:
-            break
-        line.append(commit)
-        tips = list(commit.parents)
-    order = _search(read, tips, hidden, known) if tips else []
-    order.extend(reversed(line))
-    return order
+            return
+        pending[:] = commit.parents
+        yield commit
 
 
 def _search(
     read: Callable[[Oid], Commit], tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit]
 ) -> list[Commit]:
+    """Order by depth-first search, parents in their order; not recursive, because histories are deep."""
     done: set[Oid] = set()
     order: list[Commit] = []
     stack: list[tuple[Oid, Commit | None]] = [(tip, None) for tip in reversed(tips)]
@@ -185,14 +147,10 @@ def split_histories(
 ) -> tuple[tuple[Oid, ...], tuple[Commit, ...], tuple[Commit, ...]]:
     """Return the merge bases of two commits, and the commits that only the one or the other reaches, oldest first.
 
-    This is `list_merge_bases` and `list_new_commits` for both sides, but each commit is read once.
+    This is `list_merge_bases` and `list_new_commits` for both sides.
     """
-    base = _find_merge_base(repository, one, two)
-    lines = [None if base is None else _read_line(repository, tip, (base,)) for tip in (one, two)]
-    bases = (base,) if base is not None and lines != [None, None] else list_merge_bases(repository, one, two)
-    sides = zip(lines, ((one, two), (two, one)), strict=True)
-    first, second = (list_new_commits(repository, *tips, bases) if line is None else line for line, tips in sides)
-    return bases, first, second
+    bases = list_merge_bases(repository, one, two)
+    return bases, list_new_commits(repository, one, two, bases), list_new_commits(repository, two, one, bases)
 
 
 def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:
@@ -226,8 +184,8 @@ def list_new_commits(
     line = _read_line(repository, tip, bases)
     if line is not None:
         return line
-    hidden = set() if other is None else {commit.oid for commit in _oldest_first(repository, [other], ())}
-    return tuple(_oldest_first(repository, [tip], hidden))
+    hidden = set() if other is None else {commit.oid for commit in walk_oldest_first(repository, [other])}
+    return tuple(walk_oldest_first(repository, [tip], hidden))
 
 
 def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[Commit, ...] | None:
@@ -246,12 +204,12 @@ def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[
 
 def _is_line_above(repository: Repository, base: Oid, tips: Sequence[Oid]) -> bool:
     """Return True if the history from one of the tips down to the base is linear; both are followed in step."""
-    lines: list[Oid] = list(tips)
+    lines = [(reader_of(repository), tip) for tip in tips]
     while lines:
-        if base in lines:
+        if any(oid == base for _, oid in lines):
             return True
-        parents = [read_commit(repository, oid).parents for oid in lines]
-        lines = [found[0] for found in parents if len(found) == 1]
+        found = [(read, read(oid).parents) for read, oid in lines]
+        lines = [(read, parents[0]) for read, parents in found if len(parents) == 1]
     return False
 
 

@@ -162,8 +162,8 @@ def session_lock_path(store: str, names: tuple[str, ...]) -> str:
     return os.path.join(os.path.realpath(store), DIRECTORY, name)
 
 
-def is_session_locked(path: str) -> bool:
-    """Return True if a process has locked the file of a session."""
+def is_file_locked(path: str) -> bool:
+    """Return True if a process has locked a file, such as that of a session."""
     try:
         descriptor = os.open(path, FLAGS)
     except OSError:

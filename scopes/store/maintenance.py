@@ -158,7 +158,10 @@ def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
         operations = f"{len(expired)} {plural(len(expired), 'operation')}"
         deleted = f"{len(trash)} {plural(len(trash), 'ref')} of the trash"
         record = final_record(repository, EXPIRE, f"delete {operations} and {deleted} for good")
-        tip = write_operation(repository, record, _write_log(repository, kept) if expired else Oid(old_tip))
+        tip = None if expired else Oid(old_tip)
+        for operation in reversed(kept if expired else ()):
+            tip = write_operation(repository, operation, tip)
+        tip = write_operation(repository, record, tip)
         apply_final(repository, record, [RefChange(refs.OPERATIONS, old_tip, tip), *trash])
         if repository.raw_ref(refs.OPERATIONS) is not None:
             # The reflog still has the old tips of the log, which reach everything that was expired.
@@ -182,13 +185,6 @@ def plan_expire(
     referenced = {change.ref for operation in kept for change in operation.changes}
     trash = [RefChange(r, value, None) for r, value in repository.list_refs(refs.TRASH).items() if r not in referenced]
     return kept, expired, trash
-
-
-def _write_log(repository: Repository, newest_first: list[Operation]) -> Oid | None:
-    tip: Oid | None = None
-    for operation in reversed(newest_first):
-        tip = write_operation(repository, operation, tip)
-    return tip
 
 
 def final_record(repository: Repository, kind: str, summary: str, command: str | None = None) -> Operation:

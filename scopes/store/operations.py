@@ -52,7 +52,9 @@ def walk_operation_commits(repository: Repository) -> Iterator[Commit]:
     commit = None if value is None else read_commit(repository, Oid(value))
     while commit is not None:
         yield commit
-        commit = _read_previous(repository, commit)
+        # the first parent is the previous operation; that of the first operation is an old value of a ref
+        parent = read_commit(repository, commit.parents[0]) if commit.parents else None
+        commit = parent if parent is not None and is_operation(parent) else None
 
 
 def is_operation(commit: Commit) -> bool:
@@ -75,17 +77,6 @@ def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
     if not found:
         raise NotFound(f"there is no operation {prefix!a}", hint=_LIST)
     return found[0]
-
-
-def _read_previous(repository: Repository, commit: Commit) -> Commit | None:
-    """Return the commit of the previous operation, the first parent; None for the first operation.
-
-    The first parent of the first operation is an old value of a ref, or it has no parent.
-    """
-    if not commit.parents:
-        return None
-    parent = read_commit(repository, commit.parents[0])
-    return parent if is_operation(parent) else None
 
 
 class RefMove(NamedTuple):

@@ -58,8 +58,8 @@ class Project:
         if not _is_possible(directory):
             return False
         path = os.path.realpath(directory)
-        around = find_repository(path) if os.path.isdir(path) else None
-        if around is not None and around[1] == self.git_directory:
+        around = find_worktree(path) if os.path.isdir(path) else None
+        if around is not None and around.shared == self.git_directory:
             return True
         if around is not None and self.git_directory is not None:
             return False
@@ -81,10 +81,10 @@ def find_project(directory: str, home: str | None = None) -> Project | None:
     existing = path
     while not os.path.isdir(existing):
         existing = os.path.dirname(existing)
-    found = find_repository(existing)
-    if found is None or found[0] in excluded:
+    found = find_worktree(existing)
+    if found is None or found.directory in excluded:
         return Project(path)
-    return _project_of_repository(*found)
+    return _project_of_repository(found.directory, found.shared)
 
 
 def is_of_project(project: Project | None, directory: str, recorded: str) -> bool:
@@ -104,30 +104,13 @@ def find_store_project(store: str, cwd: str) -> Project | None:
     """Return the project that a store belongs to, because it is in its git directory; None for any other store."""
     if os.path.basename(store) != _STORE:
         return None
-    here = find_repository(cwd)
+    here = find_worktree(cwd)
     shared = os.path.dirname(os.path.realpath(store))
-    if here is not None and here[1] == shared:
-        return _project_of_repository(*here)
+    if here is not None and here.shared == shared:
+        return _project_of_repository(here.directory, here.shared)
     if os.path.basename(shared) == ".git":
         return _project_of_repository(os.path.dirname(shared), shared)
     return None
-
-
-def find_repository(directory: str) -> tuple[str, str] | None:
-    """Return the top level of the git repository around a directory, and the git directory that its worktrees share.
-
-    Both are resolved. None outside a repository.
-    """
-    directory = os.path.realpath(directory)
-    while True:
-        dot_git = os.path.join(directory, ".git")
-        shared = dot_git if os.path.isdir(dot_git) else _shared_directory(dot_git)
-        if shared is not None:
-            return directory, os.path.realpath(shared)
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
 
 
 class Worktree:
@@ -145,12 +128,27 @@ def find_worktree(directory: str) -> Worktree | None:
     """Return the working tree of git around a directory, its paths resolved; None outside a repository."""
     if not _is_possible(directory):
         return None
-    found = find_repository(directory)
-    if found is None:
+    top = os.path.realpath(directory)
+    while True:
+        own = _own_directory(os.path.join(top, ".git"))
+        if own is not None:
+            common = _read_path(os.path.join(own, "commondir"))
+            shared = own if common is None else os.path.join(own, common)
+            return Worktree(top, os.path.realpath(own), os.path.realpath(shared))
+        parent = os.path.dirname(top)
+        if parent == top:
+            return None
+        top = parent
+
+
+def _own_directory(dot_git: str) -> str | None:
+    """Return the git directory of a working tree; that of a linked one, or of a submodule, is named in a file."""
+    if os.path.isdir(dot_git):
+        return dot_git
+    line = _read_path(dot_git)
+    if line is None or not line.startswith("gitdir:"):
         return None
-    dot_git = os.path.join(found[0], ".git")
-    own = dot_git if os.path.isdir(dot_git) else _linked_directory(dot_git)
-    return None if own is None else Worktree(found[0], os.path.realpath(own), found[1])
+    return os.path.join(os.path.dirname(dot_git), line.removeprefix("gitdir:").strip())
 
 
 class ReflogEnd:
@@ -227,23 +225,6 @@ def _list_worktrees(shared: str) -> list[str]:
     return [os.path.realpath(os.path.dirname(os.path.join(folder, path))) for path in paths if path]
 
 
-def _shared_directory(dot_git: str) -> str | None:
-    """Follow the `.git` file of a worktree or submodule to the directory that all worktrees share."""
-    git_directory = _linked_directory(dot_git)
-    if git_directory is None:
-        return None
-    common = _read_path(os.path.join(git_directory, "commondir"))
-    return os.path.normpath(git_directory if common is None else os.path.join(git_directory, common))
-
-
-def _linked_directory(dot_git: str) -> str | None:
-    """Follow the `.git` file of a worktree or submodule to its own git directory."""
-    line = _read_path(dot_git)
-    if line is None or not line.startswith("gitdir:"):
-        return None
-    return os.path.join(os.path.dirname(dot_git), line.removeprefix("gitdir:").strip())
-
-
 def _read_path(path: str) -> str | None:
     """Return the first line of a small regular file; None if it is anything else or cannot be read."""
     try:
@@ -271,8 +252,8 @@ def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = No
 
 def find_project_store(cwd: str) -> str | None:
     """Return the path of the store of the enclosing git repository, existing or not; None outside a repository."""
-    found = find_repository(cwd)
-    return None if found is None else os.path.join(found[1], "scopes")
+    found = find_worktree(cwd)
+    return None if found is None else os.path.join(found.shared, _STORE)
 
 
 def data_home(environ: Mapping[str, str]) -> str:

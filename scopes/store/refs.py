@@ -29,7 +29,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
@@ -378,6 +378,5 @@ class ListedRefs:
         return found if len(prefixes) == 1 else dict(sorted(found.items()))
 
     def _walk_names(self, prefix: str) -> Iterator[str]:
-        start = bisect_left(self._names, prefix)
-        names = (self._names[number] for number in range(start, len(self._names)))
+        names = islice(self._names, bisect_left(self._names, prefix), None)
         return takewhile(lambda name: name.startswith(prefix), names)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
+from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, MissingObject, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
@@ -81,14 +81,24 @@ _Stamp: TypeAlias = tuple[str | None, str | None, _FileStamp | None]
 
 
 class Caller(NamedTuple):
-    """Who calls: actor and command of the log, full names of branches, project, missing names, who signs commits."""
+    """Who calls, and what is known to a caller but not to a store.
+
+    actor, command: for the log; full_branch_names: whether names of branches must not be shortened
+    find_missing: may get a conversation that is not here from a remote
+    sign: signs the bytes of a commit; on_wait: gets a text if the lock is not free
+    index_directory: where what was derived from the store is kept
+    open_commit_chunks: opens the chunks of commits that long walks read
+    """
 
     actor: str = "unknown"
     command: str = ""
     full_branch_names: bool = False
     find_project: Callable[[], Project | None] = lambda: None
-    find_missing: Callable[[str], ConversationId | None] = lambda _name: None  # may get it from a remote
+    find_missing: Callable[[str], ConversationId | None] = lambda _name: None
     sign: Callable[[bytes], bytes] = bytes
+    on_wait: Callable[[str], object] = len
+    index_directory: str | None = None
+    open_commit_chunks: Callable[[], CommitChunks] | None = None
 
 
 class Prunes:
@@ -149,8 +159,7 @@ class Repository:
     """One open store.
 
     `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted. `open_commit_chunks` opens the chunks of commits that long walks read; it is
-    in the index. `index_directory` is where what was derived from the store is kept.
+    leaves the store with secrets redacted.
     `committed` describes the last commit, for the message after an interrupt. `command_operations` are those of the
     present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes` knows what was
     deleted since the store was opened; `store.transactions` opens it again then.
@@ -163,6 +172,7 @@ class Repository:
         self.prunes = Prunes(path)
         self._packed_refs: tuple[_FileStamp | None, bytes] = None, b""
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
+        self.lock.on_wait = lambda text: self.caller.on_wait(text)  # noqa: PLW0108 - it may be another one by then
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
         self.command_operations: list[OperationId] = []
@@ -171,8 +181,6 @@ class Repository:
         self.packs = _open_packs(self._objects)
         self.recent: dict[Oid, tuple[str, bytes]] = {}
         self.clear_message: Callable[[bytes], bytes] | None = None
-        self.open_commit_chunks: Callable[[], CommitChunks] | None = None
-        self.index_directory: str | None = None
         self._last_was_packed = True
         self._last_stamp: _Stamp | None = None
         self.listed: ListedRefs | None = None  # answers in place of the files
@@ -252,12 +260,12 @@ class Repository:
                 found = find_loose(self._objects, oid)
                 self._last_was_packed = found is None
                 found = found or self._find_packed(oid)  # it may have been packed a moment ago
-        except (pygit2.GitError, ValueError) as error:
+        except (pygit2.GitError, ValueError, MemoryError) as error:
             raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
         except OSError as error:
             raise refusal(f"read object {oid}", self.path, error) from error
         if found is None:
-            raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify")
+            raise MissingObject(f"object {oid} is not in the store", hint="see: scopes verify")
         return found
 
     def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
@@ -338,8 +346,8 @@ class Repository:
 
         They agree unless an operation is pending.
         """
-        if self.is_past:
-            past = self.list_refs(*prefixes)
+        if self.listed is not None and self.listed.is_past:
+            past = self.listed.list_refs(prefixes)
             return RefFiles({**past}, b""), past
         files, pending = self._read_consistently(lambda: self.ref_files(*prefixes))
         values = files.list_refs(prefixes)
@@ -550,8 +558,10 @@ def create_store(path: str, *, durable: bool = True) -> bool:
 
     Raises:
         Invalid: `path` exists and is something else.
-        Inaccessible: the store cannot be written there.
+        Inaccessible: the store cannot be written there, or belongs to another user.
     """
+    if os.path.exists(path):
+        check_owner(path)
     if is_store(path):
         return False
     if is_clone(path):

@@ -94,15 +94,19 @@ def walk_file_defects(repository: Repository) -> Iterator[Finding]:
 
 
 def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
-    """Check every pack and its index against the checksum at the end of the file."""
+    """Check every pack and its index against the checksum at the end of the file.
+
+    A pack without an index is an error only if objects are missing; a gc that was killed leaves one beside the old.
+    """
     directory = os.path.join(repository.path, "objects", "pack")
-    packs = sorted(name for name in os.listdir(directory) if name.endswith(".pack")) if os.path.isdir(directory) else []
-    for name in packs:
+    names = os.listdir(directory) if os.path.isdir(directory) else []
+    for name in sorted(name for name in names if name.startswith("pack-") and name.endswith(".pack")):
         index = f"{name.removesuffix('.pack')}.idx"
         if not _ends_with_own_hash(os.path.join(directory, name)):
             yield Finding("error", f"objects/pack/{name}", _WRONG_CHECKSUM, "restore the file from a backup")
         if not os.path.isfile(os.path.join(directory, index)):
-            yield Finding("error", f"objects/pack/{index}", "the index of the pack is missing", REPAIR)
+            severity = "error" if next(walk_object_defects(repository), None) else "warning"
+            yield Finding(severity, f"objects/pack/{index}", "the index of the pack is missing", REPAIR)
         elif not _ends_with_own_hash(os.path.join(directory, index)):
             yield Finding("error", f"objects/pack/{index}", _WRONG_CHECKSUM, REPAIR)
 

@@ -33,7 +33,7 @@ class ClearedTips:
     """The tips of histories without secrets, by the roots of their conversations."""
 
     def __init__(self, repository: Repository) -> None:
-        self._directory = repository.index_directory
+        self._directory = repository.caller.index_directory
         self._of: list[str | int] = [identity_of(repository.path), RULES_VERSION]
         self._is_kept = True
 

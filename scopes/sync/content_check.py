@@ -9,6 +9,7 @@ from scopes.history.metadata import decode_clock
 from scopes.ids import Oid, is_oid, parse_branch_name, parse_tag_name
 from scopes.model import encoding
 from scopes.model import message as claims
+from scopes.model.conflicts import decode_conflict, encode_conflict
 from scopes.model.conversation import decode_branch_entry
 from scopes.model.encoding import MAX_FILE_LEVELS, MAX_KEY_BYTES, decode_component, split_leaf
 
@@ -61,6 +62,16 @@ def check_state_file(path: str, data: bytes) -> None:
     Raises:
         Corrupt, Invalid: one of them is not.
     """
+    _check_state_path(path)
+    load_shallow(data)
+    if path.startswith(f"{claims.CONFLICTS}/"):
+        conflict = decode_conflict(data)
+        if encode_conflict(conflict) != data or split_leaf(path)[1:] != (conflict.id,):
+            raise Corrupt("the record of a conflict is not as scopes writes it")
+        _check_state_path(f"{conflict.key}=")  # a resolution writes there
+
+
+def _check_state_path(path: str) -> None:
     names = path.split("/")
     if names[0] not in STATE_NAMES or len(names) < 2:
         raise Corrupt("this version does not know this kind of claim", hint="update scopes")
@@ -70,7 +81,6 @@ def check_state_file(path: str, data: bytes) -> None:
     topics = keys[1 : 1 + _TOPIC_NAMES.get(names[0], 0)]
     if any(claims.folded(topic) != topic for topic in topics):
         raise Corrupt("the topic of a claim is not in the spelling of its key")
-    load_shallow(data)
 
 
 def check_metadata_file(path: str, data: bytes) -> None:

@@ -187,7 +187,7 @@ def show_remote(repository: Repository, name: str | None) -> RemoteShown:
     prefixes = [f"{REMOTES}{member.name}/" for member in members]
     gone = {root for member in members for root in read_gone(repository.path).get(member.name, ())}
     there = {Oid(root) for root in (ref.rpartition("/")[2] for ref in repository.list_ref_names(*prefixes))} - gone
-    directory = repository.index_directory
+    directory = repository.caller.index_directory
     for member in members if directory is not None else ():  # those of which only manifests were fetched
         listed = read_manifest_list(str(directory), member)
         there.update(() if listed is None else listed.conversations)

@@ -120,7 +120,7 @@ def _join(repository: Repository, objects: Objects, root: Oid, ours: Oid, theirs
     from scopes.history.sources import choose_newest, walk_set
 
     chosen = choose_newest(walk_set(repository, ours), walk_set(repository, theirs))
-    from scopes.history.sources import encode_set
+    from scopes.sync.outgoing_sources import encode_set
 
     encoded = encode_set(objects, root, {key: source.commit for key, source in chosen.items()})
     return objects.write(COMMIT, encoded)

@@ -73,7 +73,7 @@ def make_selection(
 
 def list_roots(repository: Repository, prefix: str = "") -> dict[Oid, ConversationId]:
     """Return all conversations by their root commits that begin with a prefix; one with a damaged root is left out."""
-    found, unknown = list_known_roots(repository, repository.index_directory, prefix)
+    found, unknown = list_known_roots(repository, repository.caller.index_directory, prefix)
     for conversation in unknown:  # it has no metadata about main
         root = find_root_commit(repository, conversation)
         if root is not None and root.startswith(prefix):

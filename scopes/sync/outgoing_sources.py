@@ -5,7 +5,7 @@ Agents' programs wrote them, with system prompts and outputs of tools. So they a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -13,22 +13,35 @@ from scopes.errors import Refused
 from scopes.history.sources import (
     CHUNKS,
     SEGMENTS,
+    SET_FILE,
+    SET_SUBJECT,
     SOURCES,
     Purged,
     SourceInSet,
+    SourceRecord,
     choose_newest,
-    encode_set,
     read_source_record,
     walk_set,
-    write_alone,
 )
 from scopes.ids import Oid
+from scopes.model import encoding
 from scopes.model.message import MAX_MESSAGE_BYTES
 from scopes.purge.offers import read_undecided
 from scopes.purge.rewrite_source import walk_records
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
-from scopes.store.objects import COMMIT, Objects, ObjectsInMemory, object_id, read_blob, read_commit, walk_blobs
+from scopes.store.objects import (
+    COMMIT,
+    Identity,
+    Objects,
+    ObjectsInMemory,
+    format_commit,
+    object_id,
+    read_blob,
+    read_commit,
+    update_tree,
+    walk_blobs,
+)
 from scopes.store.refs import FETCHED_SOURCES
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots
@@ -224,3 +237,37 @@ def name_source(source: SourceInSet) -> str:
     """Return the name of a source for people: its native id, and the name of the sub file."""
     part = "" if source.record.part is None else f"/{source.record.part}"
     return f"{source.record.native_id}{part}"[:_SHOWN]
+
+
+_AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
+
+
+def describe_set(root: str) -> bytes:
+    """Return the only file of a set: it names the root of the conversation."""
+    return encoding.dump({"v": 1, "root": root})
+
+
+def format_set(tree: Oid, parents: Iterable[Oid], time: int) -> bytes:
+    """Return the commit of a set, of sources that are sorted by key."""
+    return format_commit(tree=tree, parents=parents, author=_AUTHOR, time=time, subject=SET_SUBJECT)
+
+
+def encode_set(objects: Objects, root: Oid, sources: Mapping[str, Oid]) -> bytes:
+    """Return the commit of the set of some sources by key, and write its tree; its time is that of the newest."""
+    parents = [sources[key] for key in sorted(sources)]
+    time = max(read_commit(objects, oid).time for oid in parents)
+    return format_set(update_tree(objects, None, {SET_FILE: describe_set(root)}), parents, time)
+
+
+def format_source(tree: Oid, record: SourceRecord, time: int, subject: str | None = None) -> bytes:
+    """Return the commit of a source in a set, which has no earlier versions."""
+    subject = subject or f"{record.format} {record.native_id}: {record.size} bytes"
+    return format_commit(tree=tree, parents=(), author=_AUTHOR, time=time, subject=subject)
+
+
+def write_alone(objects: Objects, source: SourceInSet) -> Oid:
+    """Write a stored source without its earlier versions, and return it."""
+    commit = read_commit(objects, source.commit)
+    if not commit.parents:
+        return commit.oid
+    return objects.write(COMMIT, format_source(commit.tree, source.record, commit.time, commit.subject))

@@ -18,9 +18,6 @@ from scopes.history.sources import (
     SET_FILE,
     Purged,
     SourceInSet,
-    describe_set,
-    format_set,
-    format_source,
     read_handover,
     read_source_record,
 )
@@ -44,6 +41,7 @@ from scopes.store.objects import (
 )
 from scopes.sync.content_check import load_shallow
 from scopes.sync.exact_commits import check_exact
+from scopes.sync.outgoing_sources import describe_set, format_set, format_source
 
 MAX_SOURCES: Final = 10_000  # of a conversation
 _MAX_NAME: Final = 1000

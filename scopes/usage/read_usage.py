@@ -57,7 +57,7 @@ class _Reader:
 
     def __init__(self, repository: Repository, every: dict[ConversationId, ConversationRefs]) -> None:
         self._repository = repository
-        self._directory = None if repository.is_past else repository.index_directory
+        self._directory = None if repository.is_past else repository.caller.index_directory
         self._kept = {} if self._directory is None else read_summaries(self._directory, repository.path)
         self._gone = [name for name in self._kept if name not in every]
         self._rows: list[UsageRow] = []

@@ -115,7 +115,7 @@ class Fork:
         self._index = f"{self._store}-index"
         os.mkdir(self._index)
         repository = open_store(self._store)
-        repository.index_directory = self._index
+        repository.caller = repository.caller._replace(index_directory=self._index)
         with Determined(f"fork {apart}"), exclusive_write(repository):
             base = Oid(repository.find_ref("refs/heads/conv-001/main") or "")
             with bulk_objects(repository) as objects:
@@ -208,13 +208,13 @@ class Fork:
     def _open_store(self, store: str) -> Repository:
         """Open a copy as a command does, which knows that the commit graph is one that gc wrote."""
         repository = open_store(store, FULL)
-        repository.index_directory = self._index
+        repository.caller = repository.caller._replace(index_directory=self._index)
         return repository
 
     def _open(self, store: str, kept: str) -> Repository:
         """Open a copy with an index in a directory."""
         repository = self._open_store(store)
-        repository.index_directory = kept
+        repository.caller = repository.caller._replace(index_directory=kept)
         return repository
 
     def run_git(self, words: tuple[str, ...]) -> float:

@@ -152,5 +152,5 @@ def _write(path: str, lines: Iterable[str]) -> None:
 def open_as_command(store: str) -> Repository:
     """Open a store as a command does, with its index in `<store>-index`."""
     repository = open_store(store, FULL)
-    repository.index_directory = f"{store}-index"
+    repository.caller = repository.caller._replace(index_directory=f"{store}-index")
     return repository

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -75,6 +76,15 @@ def test_the_index_of_a_pack_is_built_again(store, damage):
     found = run(store, "verify")
     assert (found.returncode, os.path.basename(index) in found.stdout) == (7, True)
     assert_repaired(store, os.path.basename(index))
+
+
+def test_what_a_killed_gc_leaves_beside_whole_packs_is_no_error(store):
+    git(store, "gc", "--quiet")
+    (pack,) = glob.glob(f"{store}/objects/pack/pack-*.pack")
+    shutil.copy(pack, f"{store}/objects/pack/pack-{'0' * 40}.pack")
+    write(store, "objects/pack/.tmp-7-pack-1.pack", b"PACK")
+    found = run(store, "verify")
+    assert (found.returncode, "the index of the pack is missing" in found.stdout) == (0, True)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"garbage\n"])

@@ -63,11 +63,11 @@ def indexed(repository, tmp_path):
 
     def find(item="SHOP-1"):
         plain = find_work_item(repository, item)
-        repository.index_directory = str(tmp_path / "index")
+        repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
         try:
             assert find_work_item(repository, item) == plain
         finally:
-            repository.index_directory = None
+            repository.caller = repository.caller._replace(index_directory=None)
         return [revision.conversation for revision in plain]
 
     return find

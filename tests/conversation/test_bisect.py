@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.log import bisect, count_steps
+from scopes.conversation.log import bisect
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import cherry_pick
 from scopes.errors import NotFound, Refused
@@ -44,7 +44,7 @@ def test_the_first_bad_message_is_found_wherever_it_is(repository, drawn, first_
     found = bisect(repository, "conv-001", judge)
     assert (found.first_bad.subject, found.exit_code, found.candidates) == (first_bad, 0, ())
     assert judge.tested[:2] == ["root", "j"]
-    assert len(judge.tested) <= 2 + count_steps(10)
+    assert len(judge.tested) <= 2 + 4
 
 
 def test_the_ends_may_be_named(repository, drawn):

@@ -12,8 +12,6 @@ from scopes.conversation.show import cat, show
 from scopes.conversation.verify import (
     verify,
     verify_signatures,
-    with_message_signature,
-    with_recent_signatures,
     with_signatures,
 )
 from scopes.errors import Invalid
@@ -187,22 +185,22 @@ def test_the_command_line_does_not_merge_what_it_cannot_sign(repository, home):
 
 
 def test_show_has_the_signatures_of_the_recent_messages(repository, home, merged):
-    seen = with_recent_signatures(repository, show(repository, "conv-001", recent=2), str(home))
+    seen = with_signatures(repository, show(repository, "conv-001", recent=2), str(home))
     assert [each and each.state for each in seen.recent_signatures] == [None, "good"]
 
 
 def test_cat_has_the_signature_of_its_message_and_none_of_another_one(repository, home, merged):
     one, other = (cat(repository, name, conversation="conv-001") for name in ("main", "main~1"))
-    assert with_message_signature(repository, one, str(home)).signature.signer == "carol@example.com"
-    assert with_message_signature(repository, other, str(home)).signature is None
+    assert with_signatures(repository, one, str(home)).signature.signer == "carol@example.com"
+    assert with_signatures(repository, other, str(home)).signature is None
 
 
 def test_a_forged_message_is_bad_in_show_and_cat(repository, home, merged):
     data = read_data(repository, Oid(merged), COMMIT)
     forged = repository.write(COMMIT, data.replace(b"Merge 2 messages", b"Merge 3 messages"))
     move(repository, ("refs/heads/conv-001/forged", None, forged))
-    assert with_message_signature(repository, cat(repository, "conv-001/forged"), str(home)).signature.state == "bad"
-    seen = with_recent_signatures(repository, show(repository, "conv-001/forged", recent=1), str(home))
+    assert with_signatures(repository, cat(repository, "conv-001/forged"), str(home)).signature.state == "bad"
+    seen = with_signatures(repository, show(repository, "conv-001/forged", recent=1), str(home))
     assert seen.recent_signatures[0].state == "bad"
 
 

@@ -57,6 +57,16 @@ def test_the_undo_of_an_append_is_an_operation_of_its_own(two):
     assert (change.ref, change.old) == ("refs/heads/conv-001/main", message.oid)
 
 
+def test_a_message_whose_process_was_killed_between_reflog_and_ref_was_never_appended(two):
+    """libgit2 writes the line of the reflog first; undo said for ever that the branch was moved since."""
+    kept = say(two, "conv-001", "kept")
+    say(two, "conv-001", "killed")
+    with open(f"{two.path}/refs/heads/conv-001/main", "w", encoding="ascii") as ref:
+        ref.write(f"{kept.oid}\n")
+    assert undo(two).target.details["messages"] == [kept.id]
+    assert texts(two, "conv-001") == ["a", "b"]
+
+
 def test_undo_again_goes_back_over_appends_and_operations_in_the_order_in_which_they_were_done(two):
     seen = [refs(two)]
     for act in (

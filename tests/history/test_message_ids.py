@@ -45,7 +45,7 @@ def store(repository, tmp_path, spread_ids):
     for name in ALL:
         new(repository)
         say(repository, name, f"the text of {name}")
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     return repository
 
 
@@ -61,7 +61,7 @@ def candidates(store, prefix):
 
 def reopened(store):
     again = open_store(store.path)
-    again.index_directory = store.index_directory
+    again.caller = again.caller._replace(index_directory=store.caller.index_directory)
     return again
 
 
@@ -95,7 +95,7 @@ def test_after_a_change_only_that_conversation_is_read_again(store, reads):
 
 
 def test_without_an_index_the_answers_are_the_same(store, reads):
-    store.index_directory = None
+    store.caller = store.caller._replace(index_directory=None)
     for name in ALL:
         assert candidates(store, id_of(store, name)[:12]) == [name]
     assert candidates(store, "nosuchthing") == []

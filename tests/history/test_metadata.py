@@ -14,14 +14,21 @@ from scopes.history.metadata import (
     branch_change,
     read_metadata,
     read_metadata_at,
-    tag_change,
-    title_change,
     write_metadata,
 )
 from scopes.model.conversation import BranchEntry
+from scopes.model.encoding import encode_component
 from scopes.store.objects import BLOB, EMPTY_TREE
 from tests.support.history import history
 from tests.support.store import git, git_bytes
+
+
+def title_change(title):
+    return {"title": None if title is None else title.encode("utf-8", "replace") + b"\n"}
+
+
+def tag_change(tag, oid):
+    return {f"tags/{encode_component(tag)}": None if oid is None else f"{oid}\n".encode()}
 
 
 def written(repository, *changes):

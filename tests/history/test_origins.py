@@ -35,7 +35,7 @@ def store(repository, tmp_path):
     for name in "abcd":
         new(repository, directory=f"/work/{name}")
     new(repository)
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     return repository
 
 
@@ -45,7 +45,7 @@ DIRECTORIES = [*((name, f"/work/{letter}") for name, letter in zip(ALL, "abcd", 
 
 def reopened(store):
     again = open_store(store.path)
-    again.index_directory = store.index_directory
+    again.caller = again.caller._replace(index_directory=store.caller.index_directory)
     return again
 
 
@@ -78,7 +78,7 @@ def test_a_conversation_whose_metadata_are_lost_has_the_directory_of_its_root(re
     import_sources(repository, [source], [DemoFormat()])
     for _ in range(3):
         new(repository)
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     git(repository.path, "update-ref", "-d", f"{META}conv-001")
     names = ["conv-002", "conv-003", "conv-004", "conv-001"]
     assert list(walk_directories(reopened(repository), names))[3] == (

@@ -75,8 +75,8 @@ def test_an_exact_id_wins_over_longer_ones(repository):
 
 
 def test_an_unknown_conversation_is_refused_with_the_nearest_names(repository, drawn):
-    with pytest.raises(NotFound, match="there is no conversation 'conv-002'") as refusal:
-        resolve_conversation(repository, "conv-002")
+    with pytest.raises(NotFound, match="there is no conversation 'cov-001'") as refusal:
+        resolve_conversation(repository, "cov-001")
     assert refusal.value.hint == "did you mean conv-001?"
     with pytest.raises(NotFound) as refusal:
         resolve_conversation(repository, "zebra")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history.activity import SUMMARY, count_newer, count_since, is_news
+from scopes.history.activity import SUMMARY, count_since, is_news
 from scopes.history.messages import MessageHeader, header_of
 from scopes.store.objects import read_commit
 from tests.support.history import history, say
@@ -23,13 +23,6 @@ HEAD = MessageHeader("a", "0" * 40, (), "carol", "human", "plain", 0, "Said.", (
 def test_only_new_contributions_make_a_summary_stale(change, news):
     """S4-47."""
     assert is_news(HEAD._replace(**change)) is news
-
-
-def test_only_messages_before_the_summary_are_counted():
-    summary = HEAD._replace(oid="1" * 40, kind=SUMMARY)
-    walk = [HEAD, HEAD._replace(kind="meta"), HEAD, summary, HEAD, HEAD]
-    assert count_newer(walk, summary) == 2
-    assert count_newer([], summary) == 0
 
 
 def test_the_first_branch_that_has_the_summary_counts(repository):

@@ -32,7 +32,7 @@ def directory(repository, tmp_path):
 def texts(repository, directory=None):
     opened = open_store(repository.path)
     if directory is not None:
-        opened.open_commit_chunks = lambda: CommitCache(str(directory), opened.path)
+        opened.caller = opened.caller._replace(open_commit_chunks=lambda: CommitCache(str(directory), opened.path))
     return [entry.message.text for entry in log(opened, "conv-001").items]
 
 

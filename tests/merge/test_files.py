@@ -107,3 +107,15 @@ def test_a_conflict_shows_the_last_edits_of_both_sides(forked):
     assert shown.target_patch == f"--- {FILE}\n+++ {FILE}\n@@\n-b\n+y\n"
     assert shown.source_patch == f"--- {FILE}\n+++ {FILE}\n@@\n-b\n+z\n"
     assert shown.comparison.outcome == "overlap"
+
+
+def test_a_conflict_shows_the_edits_that_overlap_rather_than_later_ones(forked):
+    edit(forked, "main", "b\n", "y\n")
+    edit(forked, "main", "c\n", "d\n")
+    edit(forked, "alt", "b\n", "z\n")
+    edit(forked, "alt", "e\n", "f\n")
+    merge(forked, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
+    (row,) = list_conflicts(forked, "conv-001").conflicts
+    shown = show_conflict(forked, "conv-001", row.conflict.id).file
+    assert shown.target_patch == f"--- {FILE}\n+++ {FILE}\n@@\n-b\n+y\n"
+    assert shown.source_patch == f"--- {FILE}\n+++ {FILE}\n@@\n-b\n+z\n"

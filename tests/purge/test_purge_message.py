@@ -237,7 +237,7 @@ def test_files_of_repairs_bundles_and_logs_lose_the_word(repository, places, tmp
 
 
 def test_a_cache_that_is_filled_meanwhile_with_a_copy_is_not_taken_for_a_rest(repository, places):
-    repository.index_directory = places.index_directory
+    repository.caller = repository.caller._replace(index_directory=places.index_directory)
     drawn = history(repository, f"main: a {WORD}")
     for number in range(3):
         say(repository, drawn.conversation, f"you said {WORD} {number}")

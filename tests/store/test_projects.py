@@ -11,7 +11,6 @@ from scopes.store.projects import (
     data_home,
     find_project,
     find_project_store,
-    find_repository,
     find_store_project,
     find_worktree,
     is_of_project,
@@ -138,13 +137,13 @@ def test_a_store_in_a_git_directory_belongs_to_that_project(repository_with_work
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"gitdir:\0", b"x" * 10_000, b"\xff\xfe"])
 def test_a_damaged_git_file_is_no_repository(tmp_path, content):
     (tmp_path / ".git").write_bytes(content)
-    assert find_repository(str(tmp_path)) is None
+    assert find_worktree(str(tmp_path)) is None
 
 
 def test_a_pipe_in_place_of_a_git_file_is_not_waited_for(tmp_path, repository_with_worktree):
     """R5."""
     os.mkfifo(tmp_path / ".git")
-    assert find_repository(str(tmp_path)) is None
+    assert find_worktree(str(tmp_path)) is None
     gitdir = repository_with_worktree / ".git" / "worktrees" / "fix" / "gitdir"
     gitdir.unlink()
     os.mkfifo(gitdir)

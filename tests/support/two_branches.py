@@ -100,7 +100,7 @@ def outcome(repository, directory, copy):
     shutil.copytree(repository.path, copy)
     opened = open_store(copy)
     if directory is not None:
-        opened.index_directory = directory
+        opened.caller = opened.caller._replace(index_directory=directory)
     found = []
     for source, target in (BRANCHES, BRANCHES[::-1]):
         found.append(merged(opened, source, target, dry_run=True))

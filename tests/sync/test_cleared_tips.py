@@ -21,7 +21,7 @@ TOKEN = KINDS[1][1]
 @pytest.fixture
 def store(repository, bare, tmp_path):
     """A store with an index that knows two remotes, with a conversation of two branches."""
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     add(repository, bare)
     add(repository, make_bare(tmp_path / "second.git"), "second")
     history(repository, "main: a b", "idea@a: c")
@@ -50,7 +50,7 @@ def search_again(store, searched):
 
 def kept(store):
     """Return the path of what is kept."""
-    return os.path.join(store.index_directory, "cleared-tips.json")
+    return os.path.join(store.caller.index_directory, "cleared-tips.json")
 
 
 def test_a_second_remote_gets_what_was_searched_for_the_first_one(store, searched):
@@ -66,7 +66,7 @@ def test_only_what_is_new_since_then_is_searched(store, searched):
 
 
 def test_without_an_index_all_is_searched_again(store, searched):
-    store.index_directory = None
+    store.caller = store.caller._replace(index_directory=None)
     push_to(store, remote="origin")
     assert search_again(store, searched) == ["a", "b", "c"]
 
@@ -97,7 +97,7 @@ def test_what_was_allowed_is_searched_again_because_that_can_be_taken_back(store
     say(store, "conv-001/main", f"use {TOKEN}")
     reason = push_to(store, remote="origin").conversations[0].reason
     name = reason.rpartition("(")[2].partition(")")[0]
-    allow(store, name, index_directory=store.index_directory)
+    allow(store, name, index_directory=store.caller.index_directory)
     assert [row.status for row in push_to(store, remote="origin").conversations] == ["new"]
     disallow(store, name)
     assert [row.status for row in push_to(store, remote="second").conversations] == ["refused"]
@@ -115,7 +115,7 @@ def test_what_came_from_a_remote_is_searched_before_it_goes_to_another_one(store
     say(store, "conv-001/main", f"use {TOKEN}")
     push_to(store, remote="origin", allow_secrets=True)
     other = machine(tmp_path / "other", bare)
-    other.index_directory = str(tmp_path / "other-index")
+    other.caller = other.caller._replace(index_directory=str(tmp_path / "other-index"))
     add(other, make_bare(tmp_path / "third.git"), "third")
     fetch_from(other)
     say(other, "conv-001/main", "news")

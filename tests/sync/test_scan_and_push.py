@@ -202,19 +202,19 @@ def test_what_cannot_be_planned_is_a_note_and_the_rest_is_scanned(store, tmp_pat
 
 def test_with_new_rules_a_scan_and_a_push_search_all_again(store, bare, tmp_path, monkeypatch):
     """Both ask for the one number of the rules; without it they would keep what older rules have not found."""
-    store.index_directory = str(tmp_path / "index")
+    store.caller = store.caller._replace(index_directory=str(tmp_path / "index"))
     add(store, make_bare(tmp_path / "second.git"), "second")
     searched = []
     inspect = clearance.inspect_commits
     monkeypatch.setattr(clearance, "inspect_commits", lambda *words: searched.append(len(words[1])) or inspect(*words))
     for version, again in ((rules.RULES_VERSION, 0), (rules.RULES_VERSION + 1, 3)):
-        scan(store, index_directory=store.index_directory)
+        scan(store, index_directory=store.caller.index_directory)
         push_to(store, remote="origin")
         for module in (scan_cache, cleared_tips):
             assert module.RULES_VERSION == rules.RULES_VERSION or again
             monkeypatch.setattr(module, "RULES_VERSION", version)
         searched.clear()
-        assert scan(store, index_directory=store.index_directory).messages == min(again, 2)
+        assert scan(store, index_directory=store.caller.index_directory).messages == min(again, 2)
         push_to(store, remote="second", dry_run=True)
         assert searched == [again]
 

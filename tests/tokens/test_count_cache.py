@@ -44,22 +44,8 @@ def test_a_text_is_counted_once_in_all_processes(filled):
     assert count(filled, "one", "three", "\ud800", "one") == ([3, 5, 1, 3], 0)
 
 
-def test_a_count_is_found_before_it_is_saved(tmp_path):
-    assert count(tmp_path, "one", "one") == ([3, 3], 1)
-
-
 def test_every_tokenizer_has_its_own_counts(filled):
     assert count(filled, "one", name="characters*120") == ([3], 1)
-
-
-def test_a_caching_tokenizer_has_method_and_name_of_the_other():
-    tokenizer = CachingTokenizer(Counting(), CountCache("/nowhere"))
-    assert (tokenizer.method, tokenizer.name) == ("exact", "characters")
-
-
-def test_without_new_counts_nothing_is_written(tmp_path):
-    count(tmp_path)
-    assert not (tmp_path / COUNTS.file).exists()
 
 
 def test_a_cache_that_cannot_be_written_is_ignored(tmp_path):

@@ -18,7 +18,7 @@ NOW = parse_time("2026-01-31T12:00:00Z")
 @pytest.fixture
 def spent(repository, tmp_path):
     """A store with answers of today, of 6, 7, 29 and 30 days ago, and of tomorrow."""
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     history(repository, "main: a")
     for day in ("2026-01-31", "2026-01-25", "2026-01-24", "2026-01-02", "2026-01-01", "2026-02-01"):
         answer(repository, "conv-001", day, time=f"{day}T11:59:59.5Z")
@@ -34,7 +34,9 @@ def status(repository, opened=None, **options):
         return repository
 
     prices = options.pop("prices", None) or read_prices()
-    return usage_status(repository.path, repository.index_directory, open_store, prices, NOW, utc=True, **options)
+    return usage_status(
+        repository.path, repository.caller.index_directory, open_store, prices, NOW, utc=True, **options
+    )
 
 
 def test_today_belongs_to_the_last_7_and_to_the_last_30_days(spent):

@@ -19,7 +19,7 @@ from tests.usage.answers import answer, count
 @pytest.fixture
 def cached(repository, tmp_path):
     """A store with two conversations of one answer each, and an index."""
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     for number, name in enumerate(("conv-001", "conv-002")):
         history(repository, "main: a", conversation=name)
         answer(repository, name, "b", time=f"2026-01-0{number + 1}T10:00:00.5Z")
@@ -93,7 +93,7 @@ def test_the_cache_of_another_store_is_not_used(cached, tmp_path, walked):
     other = open_repository(cached.path)
     os.rename(cached.path, tmp_path / "moved.git")
     other = open_repository(str(tmp_path / "moved.git"))
-    other.index_directory = str(tmp_path / "index")
+    other.caller = other.caller._replace(index_directory=str(tmp_path / "index"))
     assert (count(other).total.answers, len(walked)) == (2, 4)
 
 

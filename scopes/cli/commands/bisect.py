@@ -11,7 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import MaxTokens, project_directory, tokenizer_for
 from scopes.context.bisect_command import BisectCommand, ContextReader, check_bisect_command
 from scopes.context.request import new_request
-from scopes.conversation.log import BisectPoint, bisect, count_steps
+from scopes.conversation.log import BisectPoint, bisect
 from scopes.errors import Invalid
 from scopes.result import plural
 from scopes.sanitize import mark_cut
@@ -84,7 +84,7 @@ def bisect_run(
     output = invocation.output()
 
     def announce(point: BisectPoint, left: int) -> None:
-        steps = count_steps(left)
+        steps = (left - 1).bit_length()
         name = "the beginning" if point.head is None else point.head.id[:8]
         text = "" if point.head is None else f": {mark_cut(point.head.subject)}"
         remaining = f"{left:,} {plural(left, 'message')}, about {steps} {plural(steps, 'step')} left"

@@ -66,8 +66,7 @@ def cat(
         return invocation.show(read_original(invocation.repository(), message, conversation=conversation))
     view = run_cat(invocation.repository(), message, conversation=conversation)
     if show_signature:
-        from scopes.conversation.verify import with_message_signature
+        from scopes.conversation.verify import with_signatures
 
-        add = with_message_signature
-        view = add(invocation.repository(), view, invocation.cwd)
+        view = with_signatures(invocation.repository(), view, invocation.cwd)
     return invocation.show(view, options=ViewOptions(raw=raw, signatures=show_signature))

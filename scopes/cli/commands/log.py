@@ -130,8 +130,7 @@ def log(
     if show_signature:
         from scopes.conversation.verify import with_signatures
 
-        add = with_signatures
-        result = add(invocation.repository(), result, invocation.cwd)
+        result = with_signatures(invocation.repository(), result, invocation.cwd)
     options = ViewOptions(graph=graph, oneline=oneline, full=full, signatures=show_signature)
     return invocation.show(result, options=options)
 

@@ -83,10 +83,9 @@ def show(
         hint = f"print it: scopes cat {quote(where)}{option}"
         raise NotFound(f"{where!a} is a message, not a conversation", hint=hint) from error
     if show_signature:
-        from scopes.conversation.verify import with_recent_signatures
+        from scopes.conversation.verify import with_signatures
 
-        add = with_recent_signatures
-        view = add(repository, view, invocation.cwd)
+        view = with_signatures(repository, view, invocation.cwd)
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))
     return invocation.show(view)

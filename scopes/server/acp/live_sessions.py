@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Final
 
 from scopes.live.event_log import EventLog
-from scopes.store.locks import FLAGS, is_session_locked, session_lock_path
+from scopes.store.locks import FLAGS, is_file_locked, session_lock_path
 
 _ATTEMPTS: Final = 6  # while a proxy ends, or another one looks whether a file is left of one that was killed
 _PAUSE_SECONDS: Final = 0.05
@@ -60,7 +60,7 @@ class LiveSessions:
         with self._lock:
             if path in self._held:
                 return False
-        return not is_session_locked(path)
+        return not is_file_locked(path)
 
     def release(self, store: str, *names: str) -> None:
         """Let other proxies continue a session."""

@@ -31,7 +31,7 @@ from scopes.server.acp.session_directories import SessionDirectories
 from scopes.server.acp.session_turns import SessionTurns, TurnSettings, model_of, update_of
 from scopes.server.acp.spool import Spool
 from scopes.server.acp.store_writer import StoreWriter
-from scopes.store.config import read_user_value
+from scopes.store.config import read_user_values
 from scopes.store.repository import Repository
 
 STORE_SECONDS: Final = 2.0  # the longest that an answer waits for the store, and then for the spool
@@ -375,7 +375,7 @@ class Recorder:
         except (ScopesError, OSError) as error:
             self._log.write("store-failed", error=str(error), hint=getattr(error, "hint", None))
         try:
-            return check_author(Author(read_user_value("scopes.author") or "user", "human"))
+            return check_author(Author(read_user_values("scopes.author").get("") or "user", "human"))
         except (ScopesError, OSError):
             return Author("user", "human")
 

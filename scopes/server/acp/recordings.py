@@ -196,7 +196,7 @@ def _list_live(repository: Repository) -> set[ConversationId] | None:
     The index knows them: an editor waits while a session is opened.
     """
     try:
-        return list_conversation_roots(repository, repository.index_directory).live
+        return list_conversation_roots(repository, repository.caller.index_directory).live
     except (Corrupt, NotFound):  # of one that is damaged; the others are found
         return None
 

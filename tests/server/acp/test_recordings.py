@@ -26,7 +26,7 @@ def record(repository, session, cwd="/shop"):
 @pytest.fixture
 def store(repository, tmp_path):
     """A store with three recorded conversations among others, and a place for what was derived from it."""
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     for number in range(3):
         new(repository)
         record(repository, f"session-{number}")
@@ -74,7 +74,7 @@ def test_the_metadata_of_a_conversation_are_read_once(store, monkeypatch):
 
 def test_without_an_index_the_same_is_found(store):
     kept = sessions(store)
-    store.index_directory = None
+    store.caller = store.caller._replace(index_directory=None)
     assert sessions(store) == kept
 
 

@@ -6,6 +6,7 @@ counts are those of the whole thread up to the end of the turn; they belong to n
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,7 +22,6 @@ from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, R
 from scopes.importers.formats.session_walk import read_beginning, walk_runs
 from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
 from scopes.model.message import Author, Part
-from scopes.model.tools import split_quoted
 
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")
@@ -188,7 +188,7 @@ def _read_command(item: Mapping[str, Any]) -> _Read:
 def _unwrap(command: str) -> str:
     """Return the script of a command that Codex runs in a shell; other commands unchanged."""
     try:
-        words = split_quoted(command)
+        words = shlex.split(command)
     except ValueError:
         return command
     return words[2] if len(words) == _SHELL_WORDS and words[1] in _SHELL_FLAGS else command
