@@ -67,7 +67,6 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 MAX_PATCH = 1 << 16
-_NAMED_CONVERSATIONS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +189,7 @@ def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:
     if len(found) == 1:
         return found[0]
     if found:
-        names = ", ".join(f"{conversation} {name}" for conversation in found[:_NAMED_CONVERSATIONS])
+        names = ", ".join(f"{conversation} {name}" for conversation in found[:8])
         raise Ambiguous(f"{name!a} matches conflicts of {len(found)} conversations", hint=f"name one of: {names}")
     if name in conversation_ids(repository):
         raise Invalid(f"{name} is a conversation", hint=f"name its conflict too: {name} 1")
@@ -328,7 +327,10 @@ def resolve_conflict(
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
-            text = f"Resolved {decoded_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
+            outcome = f"took {choice}{'' if reused is None else ' as before'}"
+            if choice == "value":
+                outcome = new_value if isinstance(new_value, str) else encoding.dump(new_value).decode().rstrip()
+            text = f"Resolved {decoded_key(record.key)}: {outcome}" + (f" ({reason})" if reason else "")
         result = replace(_write(repository, in_progress, row.number, resolved, actor, text, changes), notes=notes)
     return _continue(repository, result) if continue_after else result
 
@@ -338,13 +340,12 @@ def _note_escalated(
 ) -> tuple[Note, ...]:
     """Return a note if a conflict was escalated to somebody else than who resolves it now."""
     asked = read_discussion(repository, in_progress, conflict).escalated_to
-    if asked is None or asked == actor:
+    if asked in {None, actor}:
         return ()
     holds = any(actor == each.agent for each in (*conflict.source, *conflict.target))
     who = f"{actor}, who holds a side of it," if holds else actor
-    return (
-        Note(f"the conflict was escalated to {asked}, and {who} has resolved it", "to let them decide: scopes undo"),
-    )
+    text = f"the conflict was escalated to {asked}, and {who} has resolved it"
+    return (Note(text, "to let them decide: scopes undo"),)
 
 
 def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
@@ -375,8 +376,7 @@ def escalate_conflict(
         NotFound, Ambiguous: there is no such conflict.
         Refused: it is resolved already.
     """
-    conversation_id = resolve_conversation(repository, conversation)
-    addressee = parse_agent_name(to)
+    conversation_id, addressee = resolve_conversation(repository, conversation), parse_agent_name(to)
     with exclusive_write(repository):
         row, in_progress = read_conflict(repository, conversation_id, conflict)
         record = replace(_read_open_conflict(repository, in_progress, row.conflict), status="escalated")
@@ -441,15 +441,6 @@ def _read_earlier(
         text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
         raise Refused(text, hint=f"take a side: {command}")
     return found[0].choice, found[0]
-
-
-def _describe(conflict: Conflict) -> str:
-    if conflict.resolution is None:
-        return conflict.status
-    if conflict.resolution.choice == "value":
-        value = conflict.resolution.value
-        return value if isinstance(value, str) else encoding.dump(value).decode().rstrip()
-    return f"took {conflict.resolution.choice}{'' if conflict.resolution.reused is None else ' as before'}"
 
 
 def _write(  # noqa: PLR0917 - the parts of a decision

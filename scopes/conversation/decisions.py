@@ -103,14 +103,14 @@ def decisions_at(
     rows = tuple(each.row for each in stated)
     ends = _Withdrawals(repository, tip, (tip,), rows, notices)
     disputed = {each.key for each in open_conflicts_at(repository, tip)} if stated else set[str]()
-    return tuple(
-        each._replace(
-            row=replace(row, withdrawn=ends.include(row)),
-            replaced_by=_replacement(row, rows, position),
-            disputed=row.key in disputed,
-        )
-        for position, (each, row) in enumerate(zip(stated, rows, strict=True))
-    )
+    found = []
+    for position, (each, row) in enumerate(zip(stated, rows, strict=True)):
+        in_effect = [other for other in rows if other.key == row.key and other.current]
+        last = [*(other for other in rows[position + 1 :] if other.key == row.key), *in_effect][-1:]
+        by = next((other.decision for other in last if other.decision != row.decision), None)
+        ended = replace(row, withdrawn=ends.include(row))
+        found.append(each._replace(row=ended, replaced_by=by, disputed=row.key in disputed))
+    return tuple(found)
 
 
 def _walk_stated(
@@ -129,13 +129,6 @@ def _walk_stated(
     for topic, decision in pairs:
         row = DecisionRow(topic=topic, decision=decision, head=head, current=claims.hold(tip, topic, decision))
         yield StatedDecision(row, number, actor, reason)
-
-
-def _replacement(row: DecisionRow, rows: Sequence[DecisionRow], position: int) -> str | None:
-    """Return the decision in effect on the topic of a row, else the last one after it; None if it is the same."""
-    same = {n: each for n, each in enumerate(rows) if each.key == row.key}
-    best = [each for each in same.values() if each.current] or [each for n, each in same.items() if n > position]
-    return best[-1].decision if best and best[-1].decision != row.decision else None
 
 
 def decisions(repository: Repository, where: str) -> DecisionList:

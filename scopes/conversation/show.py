@@ -669,7 +669,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
     notes: tuple[Note, ...] = ()
     if others := [copy.conversation for copy in copies[1:]]:
         text = f"message {head.id[:8]} of {name} is shown; it is also in {', '.join(others)}"
-        notes = (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
+        notes = (Note(text, f"to read that one: scopes cat {quote(others[0])}/{quote(head.id[:8])}"),)
     return MessageView(
         conversation=name,
         branch=revision.branch,
