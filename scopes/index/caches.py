@@ -397,15 +397,8 @@ class CommitCache:
 
     def add(self, commits: Sequence[Commit]) -> None:
         """Keep a chunk; its first commit is the key. A file that has become too large is emptied first."""
-        rows = [
-            (
-                *each[:3],
-                tuple(each.author),
-                *each[4:9],
-                None if each.other_trailers is None else {**each.other_trailers},
-            )
-            for each in commits
-        ]
+        others = (each.other_trailers and dict(each.other_trailers) for each in commits)
+        rows = [(*each[:3], tuple(each.author), *each[4:9], other) for each, other in zip(commits, others, strict=True)]
         row = bytes.fromhex(commits[0].oid), marshal.dumps(rows, _MARSHAL_VERSION)
         with contextlib.suppress(*ROW_ERRORS), change_rows(*self._place) as connection:
             if os.path.getsize(os.path.join(self._place[0], COMMITS.file)) > _MAX_COMMITS_BYTES:

@@ -441,10 +441,12 @@ class Index:
         """Make a function of `count` arguments that queries can call; `walk` raises what it raises."""
 
         def call(*arguments: object) -> int:
+            value = None
             try:
-                return function(*arguments)
+                value = function(*arguments)
             finally:
-                self._failure = sys.exc_info()[1]  # SQLite tells only that there was one
+                self._failure = sys.exc_info()[1] if value is None else None  # SQLite tells only that there was one
+            return value
 
         self._connection.create_function(name, count, call)
 
