@@ -22,7 +22,13 @@ _scopes()
     # The exit code is not 0 if a name is expected and none matches; file names would be wrong then.
     rows=$(command scopes __complete -- "${words[@]}" 2>/dev/null) || compopt +o bashdefault +o default 2>/dev/null
     while IFS=$'\t' read -r word _; do
-        [[ $word ]] && COMPREPLY+=("${word#"$before"}")
+        word=${word#"$before"}
+        # A name that came from elsewhere must not be run by the shell.
+        if [[ $word == *[\$\`\;\&\|\(\)\<\>\\\"\'\!\ ]* ]]; then
+            [[ $last == [\'\"]* ]] && continue
+            printf -v word %q "$word"
+        fi
+        [[ $word ]] && COMPREPLY+=("$word")
     done <<< "$rows"
 }
 complete -o bashdefault -o default -F _scopes scopes

@@ -66,6 +66,14 @@ def test_bash_completes_a_word_after_an_open_quote(shell):
     assert bash(shell, "scopes", "--color", "=", '"a') == ["auto", "always"]
 
 
+def test_bash_quotes_a_name_that_the_shell_would_run(shell, store):
+    """A fetch brings names of branches, and `x$(touch${IFS}/tmp/y)` is one that git accepts."""
+    with open(f"{store}/refs/heads/conv-001/x$(id);y", "w", encoding="ascii") as ref:
+        ref.write("0" * 40)
+    assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", "x") == [r"x\$\(id\)\;y"]
+    assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", '"x') == [""]
+
+
 def test_bash_offers_no_file_names_where_an_id_is_expected(shell):
     """`compopt` works only while readline completes a word."""
     assert bash(shell, "scopes", "conv", "state", "nowhere") == ["compopt +o bashdefault +o default", ""]
