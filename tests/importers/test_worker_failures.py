@@ -49,6 +49,7 @@ def children():
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     """Every pool of this file leaves no child, no open pipe and no blocked signal."""
+    find_server()  # it is a child, too, from its first use on
     before = count_pipes(), signal.pthread_sigmask(signal.SIG_BLOCK, []), children()
     yield
     assert (count_pipes(), signal.pthread_sigmask(signal.SIG_BLOCK, []), children()) == before
