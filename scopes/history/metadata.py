@@ -265,10 +265,12 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
             name = BranchName(decode_component(path[len(BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
         elif path.startswith(REQUESTS):
-            request = _decode_request(read_blob(objects, oid))
-            if request is not None:
+            from scopes.model.conversation import decode_merge_request
+
+            try:
+                request = decode_merge_request(read_blob(objects, oid))
                 requests[request.id] = request
-            else:
+            except Corrupt:
                 damaged.add(path)
         elif path.startswith(DISMISSED):
             dismissed.add(decode_component(path[len(DISMISSED) :]))
@@ -290,16 +292,6 @@ def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, 
     directory, main = find_blob(objects, tree, DIRECTORY), find_blob(objects, tree, BRANCHES + _MAIN)
     fork = None if main is None else decode_branch_entry(main).fork
     return None if directory is None else decode_line(directory), fork
-
-
-def _decode_request(data: bytes) -> MergeRequest | None:
-    """Decode a merge request; None if it is damaged."""
-    from scopes.model.conversation import decode_merge_request
-
-    try:
-        return decode_merge_request(data)
-    except Corrupt:
-        return None
 
 
 def decode_line(data: bytes) -> str:

@@ -255,7 +255,8 @@ def _list_candidates(repository: Repository, prefix: str, tips: _Tips) -> list[C
     if len(found) > _FEW:
         from scopes.index.caches import find_or_compute
 
-        keys = {each: _key_of(tips[each]) for each in found}
+        texts = ((each, " ".join(sorted(tips[each])).encode("ascii")) for each in found)
+        keys = {each: Oid(sha1(text, usedforsecurity=False).hexdigest()) for each, text in texts}
         tips_of = {key: tips[each] for each, key in keys.items()}
         known = find_or_compute(
             repository.caller.index_directory,
@@ -268,11 +269,6 @@ def _list_candidates(repository: Repository, prefix: str, tips: _Tips) -> list[C
         found = [each for each in found if begin in known[keys[each]] or not known[keys[each]]]
     latest = _resolve_latest(repository, 0) if len(found) > 1 else None
     return sorted(found, key=lambda conversation: (conversation != latest, conversation))
-
-
-def _key_of(tips: Sequence[Oid]) -> Oid:
-    """Return a key for the history of a conversation, which depends on its tips alone."""
-    return Oid(sha1(" ".join(sorted(tips)).encode("ascii"), usedforsecurity=False).hexdigest())
 
 
 def _encode_ids(repository: Repository, tips: Sequence[Oid]) -> bytes:
