@@ -9,8 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
@@ -196,24 +195,44 @@ def log(
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
     folded = _fold(repository, read, matches, {*branches}, hidden) if folds else None
-    entries = _entries(
+    found: Iterator[_Found] = _walk(
         map(RecordedTimes(repository).add_to, heads),
-        branches,
-        tags,
-        matches,
-        folded,
-        [claims for tip in tips if (claims := read_claims(repository, tip))],
+        lambda head: matches(head) and (folded is None or not folded(head)),
         lanes,
         Following(branches, is_live=is_live(repository, conversation_id, branch)),
         of_branch=len(tips) == 1 and tips[0] in branches,
     )
-    entries = entries if limit is None else islice(entries, min(limit, sys.maxsize))
-    if graph:
-        entries = iter(_connect(repository, list(entries), parents_of, limit))
-    elif oldest_first:
-        entries = reversed(list(entries))
-    if bodies is not False:
-        entries = map(partial(read.add_to, read_all=bodies is True, results=results), entries)
+    found = found if limit is None else islice(found, min(limit, sys.maxsize))
+    connected: Mapping[Oid, tuple[Oid, ...]] = {}
+    if graph or oldest_first:
+        rows = list(found)
+        connected = _connect(repository, rows, parents_of, limit) if graph else {}
+        found = iter(rows) if graph else reversed(rows)
+    claims = [claims for tip in tips if (claims := read_claims(repository, tip))]
+
+    def entry_of(row: _Found) -> LogEntry:
+        head = row.head
+        changes = {name for of_tip in claims if isinstance(claim := of_tip.get(head.id), dict) for name in claim}
+        message, parts, ending = (
+            (None, (), None) if bodies is False else read.shown(row, bodies=bodies, results=results)
+        )
+        return LogEntry(
+            head=head,
+            message=message,
+            branches=tuple(branches.get(head.oid, ())),
+            tags=tuple(tags.get(head.oid, ())),
+            parents=connected.get(head.oid, head.parents),
+            answered_by=row.answered_by,
+            results=parts,
+            newer=row.newer,
+            lanes=row.lanes,
+            retracted="retracted" in changes,
+            amended="amended" in changes and "retracted" not in changes,
+            ending=ending,
+            next_prompts=row.next_prompts,
+        )
+
+    entries = map(entry_of, found)
     is_branch = branch is not None and len(tips) == 1
     notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
     first: list[LogEntry] = []
@@ -316,48 +335,34 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
     return () if given is None else (given,) if isinstance(given, str) else given
 
 
-def _entries(  # noqa: PLR0917 - one generator for each of them would take longer than the work in it
+class _Found(NamedTuple):
+    """A message that a log shows, with what follows from those that the walk met before."""
+
+    head: MessageHeader
+    answered_by: tuple[Oid, ...]
+    newer: int | None
+    lanes: tuple[LaneMark, ...]
+    next_prompts: tuple[Oid, ...] | None
+
+
+def _walk(
     heads: Iterable[MessageHeader],
-    branches: Mapping[Oid, Sequence[BranchName]],
-    tags: Mapping[Oid, Sequence[str]],
     matches: Callable[[MessageHeader], bool],
-    folded: Callable[[MessageHeader], bool] | None,
-    claims: Sequence[Mapping[MessageId, object]],
     lanes: _LaneFinder,
     following: Following,
     *,
     of_branch: bool,
-) -> Iterator[LogEntry]:
-    """Yield the matching messages; the results of their calls are found even if they do not match.
-
-    `claims` are the claims about messages in the state of each tip. A walk `of_branch` has the number of messages after
-    each summary.
-    """
+) -> Iterator[_Found]:
+    """Yield the matching messages; the results of their calls are found even if they do not match."""
     tracker = ToolResultTracker()
     newer = 0
-    changes: frozenset[str] = frozenset()
     for head in heads:
         newer += is_news(head)
         answered_by = tracker.visit(head)
         next_prompts = following.visit(head)
-        if not matches(head) or (folded is not None and folded(head)):
-            continue
-        if claims:
-            found = (of_tip.get(head.id) for of_tip in claims)
-            changes = frozenset(name for claim in found if isinstance(claim, dict) for name in claim)
-        yield LogEntry(
-            head=head,
-            message=None,
-            branches=tuple(branches.get(head.oid, ())),
-            tags=tuple(tags.get(head.oid, ())),
-            parents=head.parents,
-            answered_by=answered_by,
-            newer=newer if of_branch and head.kind == SUMMARY else None,
-            lanes=lanes.lanes_of(head),
-            retracted="retracted" in changes,
-            amended="amended" in changes and "retracted" not in changes,
-            next_prompts=next_prompts,
-        )
+        if matches(head):
+            after = newer if of_branch and head.kind == SUMMARY else None
+            yield _Found(head, answered_by, after, lanes.lanes_of(head), next_prompts)
 
 
 _KEPT = 32  # messages
@@ -384,28 +389,28 @@ class _BodyReader:
         self._kept[oid] = message
         return message
 
-    def add_to(self, entry: LogEntry, *, read_all: bool, results: bool) -> LogEntry:
-        """Return an entry with how its turn ended, and with its body and the results of its calls.
+    def shown(
+        self, row: _Found, *, bodies: bool | None, results: bool
+    ) -> tuple[Message | None, tuple[Part, ...], Ending | None]:
+        """Return the body of a message, the results of its calls, and how its turn ended.
 
-        Without `read_all` these are added only if the commit has no subject text.
+        If `bodies` is None, the first two only if the commit has no subject text.
         """
-        head, next_prompts = entry.head, entry.next_prompts
-        is_read = read_all or head.subject == NO_TEXT
+        head, next_prompts = row.head, row.next_prompts
+        is_read = bodies or head.subject == NO_TEXT
         if not is_read and (
             next_prompts is None or not may_have_ending(head.kind, read_body_bytes(self._repository, head))
         ):
-            return entry
+            return None, (), None
         message = self(head)
         ending = ending_of(message)
         if next_prompts is not None and is_unanswered(message, map(self.read_at, next_prompts)):
             ending = "unanswered"
-        if not is_read:
-            return replace(entry, ending=ending)
-        found: tuple[Part, ...] = ()
-        if results and any(part.type == "tool_call" for part in message.parts):
-            answers = (message, *map(self.read_at, entry.answered_by))
-            found = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-        return replace(entry, message=message, results=found, ending=ending)
+        parts: tuple[Part, ...] = ()
+        if is_read and results and any(part.type == "tool_call" for part in message.parts):
+            answers = (message, *map(self.read_at, row.answered_by))
+            parts = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+        return message if is_read else None, parts, ending
 
 
 _KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
@@ -485,11 +490,11 @@ def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oi
 
 
 def _connect(
-    repository: Repository, entries: list[LogEntry], parents_of: dict[Oid, tuple[Oid, ...]], limit: int | None
-) -> list[LogEntry]:
-    """Set the parents of every entry to its nearest ancestors that are shown, across messages that are filtered out."""
-    shown = {entry.head.oid for entry in entries}
-    was_limited = limit is not None and len(entries) == limit
+    repository: Repository, rows: Sequence[_Found], parents_of: dict[Oid, tuple[Oid, ...]], limit: int | None
+) -> dict[Oid, tuple[Oid, ...]]:
+    """Return the nearest ancestors of every message that are shown, across messages that are filtered out."""
+    shown = {row.head.oid for row in rows}
+    was_limited = limit is not None and len(rows) == limit
     nearest: dict[Oid, tuple[Oid, ...]] = {}
     for oid in reversed(parents_of):  # parents before children
         ancestors: list[Oid] = []
@@ -501,7 +506,7 @@ def _connect(
             elif was_limited and not is_root(read_commit(repository, parent)):
                 ancestors.append(parent)
         nearest[oid] = tuple(dict.fromkeys(ancestors))
-    return [replace(entry, parents=nearest[entry.head.oid]) for entry in entries]
+    return nearest
 
 
 GOOD, BAD, SKIP = 0, 1, 125
