@@ -10,6 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from itertools import chain, islice
 from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
@@ -31,7 +32,7 @@ from scopes.history.messages import (
     read_body,
     read_body_bytes,
     read_claims,
-    read_message,
+    read_message_at,
     shown_author,
 )
 from scopes.history.metadata import read_metadata
@@ -190,14 +191,27 @@ def log(
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
-    read = _BodyReader(repository)
+    read_kept = lru_cache(_KEPT)(partial(read_message_at, repository))  # a walk meets tool results before their call
+
+    def read(head: MessageHeader | Commit) -> Message:
+        message: Message = read_kept(head.tree or read_commit(repository, head.oid).tree)
+        return message
+
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
-    folded = _fold(repository, read, matches, {*branches}, hidden) if folds else None
+
+    def is_shown(head: MessageHeader) -> bool:
+        if not matches(head):
+            return False
+        if not folds or head.kind != TOOL_RESULTS or head.oid in branches:
+            return True
+        call = find_call_message(repository, head)
+        return call is None or call.oid in hidden or not matches(call) or not _is_folded(read(head).parts, read(call))
+
     found: Iterator[_Found] = _walk(
         map(RecordedTimes(repository).add_to, heads),
-        lambda head: matches(head) and (folded is None or not folded(head)),
+        is_shown,
         lanes,
         Following(branches, is_live=is_live(repository, conversation_id, branch)),
         of_branch=len(tips) == 1 and tips[0] in branches,
@@ -213,9 +227,7 @@ def log(
     def entry_of(row: _Found) -> LogEntry:
         head = row.head
         changes = {name for of_tip in claims if isinstance(claim := of_tip.get(head.id), dict) for name in claim}
-        message, parts, ending = (
-            (None, (), None) if bodies is False else read.shown(row, bodies=bodies, results=results)
-        )
+        message, parts, ending = _read_shown(repository, read, row, bodies=bodies, results=results)
         return LogEntry(
             head=head,
             message=message,
@@ -296,7 +308,7 @@ def _names_by_commit(named: Mapping[_Name, Oid]) -> dict[Oid, list[_Name]]:
     return found
 
 
-def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
+def _filter(only: LogFilter, read: _Read, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
     """Return the filter as a predicate, which adds author and kind of a message to `seen`; refuse a bad date."""
     kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
@@ -366,51 +378,35 @@ def _walk(
 
 
 _KEPT = 32  # messages
+_Read: TypeAlias = Callable[[MessageHeader | Commit], Message]
 
 
-class _BodyReader:
-    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
+def _read_shown(
+    repository: Repository, read: _Read, row: _Found, *, bodies: bool | None, results: bool
+) -> tuple[Message | None, tuple[Part, ...], Ending | None]:
+    """Return the body of a message, the results of its calls, and how its turn ended.
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._kept: dict[Oid, Message] = {}
+    If `bodies` is None, the first two only if the commit has no subject text; nothing if it is False.
+    """
+    head, next_prompts = row.head, row.next_prompts
+    is_read = bodies or (bodies is None and head.subject == NO_TEXT)
+    if not is_read and (
+        bodies is False or next_prompts is None or not may_have_ending(head.kind, read_body_bytes(repository, head))
+    ):
+        return None, (), None
 
-    def __call__(self, head: MessageHeader) -> Message:
-        """Return the message of a header."""
-        return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
+    def read_at(oid: Oid) -> Message:
+        return read(read_commit(repository, oid))
 
-    def read_at(self, oid: Oid) -> Message:
-        """Return the message of a commit."""
-        return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
-
-    def _keep(self, oid: Oid, message: Message) -> Message:
-        if len(self._kept) == _KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[oid] = message
-        return message
-
-    def shown(
-        self, row: _Found, *, bodies: bool | None, results: bool
-    ) -> tuple[Message | None, tuple[Part, ...], Ending | None]:
-        """Return the body of a message, the results of its calls, and how its turn ended.
-
-        If `bodies` is None, the first two only if the commit has no subject text.
-        """
-        head, next_prompts = row.head, row.next_prompts
-        is_read = bodies or head.subject == NO_TEXT
-        if not is_read and (
-            next_prompts is None or not may_have_ending(head.kind, read_body_bytes(self._repository, head))
-        ):
-            return None, (), None
-        message = self(head)
-        ending = ending_of(message)
-        if next_prompts is not None and is_unanswered(message, map(self.read_at, next_prompts)):
-            ending = "unanswered"
-        parts: tuple[Part, ...] = ()
-        if is_read and results and any(part.type == "tool_call" for part in message.parts):
-            answers = (message, *map(self.read_at, row.answered_by))
-            parts = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-        return message if is_read else None, parts, ending
+    message = read(head)
+    ending = ending_of(message)
+    if next_prompts is not None and is_unanswered(message, map(read_at, next_prompts)):
+        ending = "unanswered"
+    parts: tuple[Part, ...] = ()
+    if is_read and results and any(part.type == "tool_call" for part in message.parts):
+        answers = (message, *map(read_at, row.answered_by))
+        parts = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+    return message if is_read else None, parts, ending
 
 
 _KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
@@ -462,24 +458,10 @@ class _LaneFinder:
         return latest(read_body(self.repository, head), self.amendments)
 
 
-def _fold(
-    repository: Repository,
-    read: _BodyReader,
-    matches: Callable[[MessageHeader], bool],
-    tips: Container[Oid],
-    hidden: Container[Oid],
-) -> Callable[[MessageHeader], bool]:
-    """Return a test for messages that hold nothing but results of calls in a message that the log shows."""
-
-    def is_folded(head: MessageHeader) -> bool:
-        call = None if head.kind != TOOL_RESULTS or head.oid in tips else find_call_message(repository, head)
-        if call is None or call.oid in hidden or not matches(call):
-            return False
-        called = {part.fields.get("call_id") for part in read(call).parts if part.type == "tool_call"}
-        parts = read(head).parts
-        return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
-
-    return is_folded
+def _is_folded(parts: Sequence[Part], call: Message) -> bool:
+    """Return True if the parts of a message are nothing but results of the calls in another one."""
+    called = {part.fields.get("call_id") for part in call.parts if part.type == "tool_call"}
+    return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
 
 
 def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:
@@ -638,13 +620,13 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
     if bad is not None:
         revision = resolve_revision(repository, bad, revision.conversation)
     start = None if good is None else resolve_revision(repository, good, revision.conversation)
-    commit = read_commit(repository, revision.oid)
-    points = [BisectPoint(revision.conversation, commit.oid, None if is_root(commit) else header_of(commit))]
-    while not is_root(commit) and commit.parents and (start is None or commit.oid != start.oid):
-        commit = read_commit(repository, commit.parents[0])
-        head = None if is_root(commit) else header_of(commit)
-        points.append(BisectPoint(revision.conversation, commit.oid, head))
-    if start is not None and commit.oid != start.oid:
+    points: list[BisectPoint] = []
+    next_oids: tuple[Oid, ...] = (revision.oid,)
+    while next_oids:
+        commit = read_commit(repository, next_oids[0])
+        points.append(BisectPoint(revision.conversation, commit.oid, None if is_root(commit) else header_of(commit)))
+        next_oids = () if is_root(commit) or (start and commit.oid == start.oid) else commit.parents
+    if start is not None and points[-1].oid != start.oid:
         raise Refused(
             f"the good message {good} is not on the line of first parents below {bad or conversation}",
             hint=f"see: scopes log {quote(conversation)} --graph",
