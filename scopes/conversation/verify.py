@@ -1,7 +1,7 @@
 """`verify`, `repair`, `doctor` and `verify --signatures`: is the store, and the installation, as it should be?
 
 `verify` reads packs, objects, refs, files of dead processes, metadata, and every message; `repair` mends what can be
-mended without loss. `doctor` looks at the programs, the disk and the locks. What git says about signatures is asked for
+mended without loss. `doctor` looks at the programs, the disk and the lock. What git says about signatures is asked for
 once for many commits; a log and a conversation are shown with them.
 """
 
@@ -37,10 +37,9 @@ from scopes.store.git_program import check_signatures, find_git, read_signing_se
 from scopes.store.graph import walk_newest_first
 from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
-from scopes.store.objects import REPAIR, Commit, find_blob, library_versions, read_commit, try_write
-from scopes.store.refs import OPERATIONS, PENDING
+from scopes.store.objects import Commit, find_blob, library_versions, read_commit, try_write
+from scopes.store.refs import OPERATIONS
 from scopes.store.repository import FORMAT_VERSION, Repository
-from scopes.store.transactions import list_leftovers, list_orphans
 from scopes.store.verify import (
     Finding,
     Quarantine,
@@ -268,9 +267,7 @@ def doctor(open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> 
     checks = [
         Check("scopes", "ok", f"{__version__}, Python {platform.python_version()} on {sys.platform}"),
         Check("libraries", "ok", library_versions()),
-        Check("git", "ok", program)
-        if program is not None
-        else Check("git", "warning", "not installed", "install git: gc and the store's packing need it"),
+        _warn_unless(program, "git", program or "not installed", "install git: gc and the store's packing need it"),
     ]
     if isinstance(open_store, ScopesError):
         state = "warning" if open_store.kind == "not-found" else "failed"
@@ -278,6 +275,10 @@ def doctor(open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> 
     else:
         checks += _store_checks(open_store)
     return Diagnosis(checks=(*checks, *more))
+
+
+def _warn_unless(is_good: object, name: str, detail: str, cure: str | None = None) -> Check:
+    return Check(name, "ok", detail) if is_good else Check(name, "warning", detail, cure)
 
 
 def _store_checks(repository: Repository) -> Iterator[Check]:
@@ -290,32 +291,16 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
         yield Check("format", "failed", "the store's configuration names none", cure)
     else:
         yield Check("format", "ok", str(version))
-    try:
-        repository.raw_ref(OPERATIONS)
-    except Corrupt as error:
-        yield Check("operation log", "failed", error.message, REPAIR)
     yield _check_writing(repository)
-    if repository.durable:
-        yield Check("durability", "ok", "full")
-    else:
-        yield Check("durability", "warning", "fast: a power cut may lose messages")
+    kind = "full" if repository.durable else "fast: a power cut may lose messages"
+    yield _warn_unless(repository.durable, "durability", kind)
     loose = estimate_loose_objects(repository)
-    many = loose > 2 * DEFAULT_PACK_THRESHOLD
-    yield Check("loose objects", "warning" if many else "ok", f"about {loose}", "scopes gc" if many else None)
-    pending, leftovers = _find_leftovers(repository)
-    if pending:
-        cure = "the next command that writes will finish it"
-        yield Check("pending operation", "warning", "one was interrupted", cure)
-    if leftovers:
-        yield Check("leftovers", "warning", f"{leftovers} files of processes that died", "scopes gc")
+    yield _warn_unless(loose <= 2 * DEFAULT_PACK_THRESHOLD, "loose objects", f"about {loose}", "scopes gc")
     mode = stat.S_IMODE(os.stat(repository.path).st_mode)
-    private = not mode & 0o077
-    cure_of_mode = None if private else f"chmod 700 {repository.path}"
-    yield Check("privacy", "ok" if private else "warning", f"mode {mode:04o}", cure_of_mode)
+    yield _warn_unless(not mode & 0o077, "privacy", f"mode {mode:04o}", f"chmod 700 {repository.path}")
     disk = os.statvfs(repository.path)
     free_bytes = disk.f_bavail * disk.f_frsize
-    low = free_bytes < 100 << 20
-    yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
+    yield _warn_unless(free_bytes >= 100 << 20, "free space", f"{free_bytes >> 20} MiB", "free some space")
 
 
 def _check_writing(repository: Repository) -> Check:
@@ -336,24 +321,6 @@ def _check_writing(repository: Repository) -> Check:
         return Check("writing", "warning", error.message, error.hint)
     except (Corrupt, Inaccessible) as error:
         return Check("writing", "warning", f"reading only: {error.message}", error.hint)
-
-
-def _find_leftovers(repository: Repository) -> tuple[bool, int]:
-    """Return whether an operation was interrupted, and the number of files of dead processes.
-
-    Only under the exclusive lock are they known to be of dead processes. Nothing is reported while another process
-    writes.
-    """
-    pending, leftovers = repository.raw_ref(PENDING) is not None, len(list(list_leftovers(repository)))
-    if not pending and not leftovers:
-        return False, 0
-    try:
-        with StoreLock(repository.path, timeout_seconds=0).exclusive():
-            return repository.raw_ref(PENDING) is not None, len(list_orphans(repository))
-    except Busy:
-        return False, 0
-    except Inaccessible:
-        return pending, leftovers
 
 
 _PEOPLE = "@humans.scopes"
