@@ -116,21 +116,6 @@ class MergeOptions(TypedDict, total=False):
     message: str | None
 
 
-class CheckoutOptions(TypedDict, total=False):
-    """What of a history is handed over.
-
-    max_tokens: of the history; default: what the agent's usual models have room for.
-    full: all messages, not those since the last compaction.
-    reasoning: quote the reasoning in the answers.
-    secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
-    """
-
-    max_tokens: int | None
-    full: bool
-    reasoning: bool
-    secrets: Mode
-
-
 class FactOptions(TypedDict, total=False):
     """What else is known of a proposed fact.
 
@@ -308,8 +293,8 @@ class Conversation(ConversationHandle):
 
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
         """
-        sender = self._author(author)
-        return append.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
+        who = self._author(author)
+        return append.amend(self.repository, self.id, message, text, author=who, branch=branch, data=data)
 
     def retract(
         self, message: str, reason: str = "", *, author: Who = None, branch: str | None = None
@@ -389,8 +374,11 @@ class Conversation(ConversationHandle):
         *,
         branch: str | None = None,
         directory: str | os.PathLike[str] | None = None,
+        max_tokens: int | None = None,
+        full: bool = False,
+        reasoning: bool = False,
+        secrets: Mode = "refuse",
         dry_run: bool = False,
-        **options: Unpack[CheckoutOptions],
     ) -> scopes.CheckedOut:
         """Write a branch (default: the active one) as a session of another agent, as `scopes checkout --to` does.
 
@@ -399,6 +387,10 @@ class Conversation(ConversationHandle):
 
         agent: `claude-code`, `codex`, `gemini`, `llm`, `opencode`, `pi` or `qwen`.
         directory: where the agent works; default: where the conversation was, or the current directory.
+        max_tokens: of the history; default: what the agent's usual models have room for.
+        full: all messages, not those since the last compaction.
+        reasoning: quote the reasoning in the answers.
+        secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
         dry_run: return what would be written, and write nothing.
         """
         from scopes.handover import checkout
@@ -406,8 +398,9 @@ class Conversation(ConversationHandle):
 
         user, place = User(os.environ, os.path.expanduser("~")), None if directory is None else os.fspath(directory)
         request = checkout.CheckoutRequest(
-            where=self._name(branch), agent=agent, directory=place, here=os.getcwd(), **options
-        )
+            where=self._name(branch), agent=agent, directory=place, here=os.getcwd(), max_tokens=max_tokens, full=full,
+            reasoning=reasoning, secrets=secrets,
+        )  # fmt: skip
         tokenizer = choose_tokenizer(rank_file_paths(os.environ), None)
         plan = checkout.plan_checkout(self.repository, request, tokenizer, user)
         return checkout.checkout(plan, user, dry_run=dry_run)
@@ -432,21 +425,6 @@ class Conversation(ConversationHandle):
             self.repository, self._name(branch), format_name=format, all_branches=all_branches, source=source,
             find_versions=find_program_versions,
         )  # fmt: skip
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        format: scopes.ExportFormat = "markdown",  # noqa: A002
-        *,
-        branch: str | None = None,
-        force: bool = False,
-    ) -> scopes.ExportSaved:
-        """Export to a file, or to a directory for several original files; an existing file is kept without `force`."""
-        from scopes.exporters.atomic_save import save_unless_purged
-
-        return save_unless_purged(
-            self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force
-        )
 
     def diff(self, left: str, right: str) -> scopes.Difference:
         """Compare two branches or messages of this conversation."""
@@ -480,11 +458,10 @@ class Conversation(ConversationHandle):
 
         `first_bad` of the result is None if untested messages hide it: then `candidates` has them, oldest first.
         """
-
-        def test(point: scopes.BisectPoint) -> int:
-            return log.exit_code_of(judge(point))
-
-        return log.bisect(self.repository, self._name(branch), test, good=good, bad=bad, verify=verify)
+        return log.bisect(
+            self.repository, self._name(branch), lambda point: log.exit_code_of(judge(point)), good=good, bad=bad,
+            verify=verify,
+        )  # fmt: skip
 
     def context(
         self, branch: str | None = None, *, at: str | None = None, **options: Unpack[ContextOptions]
@@ -554,8 +531,7 @@ class Conversation(ConversationHandle):
 
     def merge_merge_request(self, request: str | int, **options: Unpack[MergeOptions]) -> scopes.MergeOutcome:
         """Merge the branch of a merge request; the outcome is that of `merge`."""
-        chosen = merge.MergeOptions(**options)
-        return merge.merge_request(self.repository, self.id, str(request), options=chosen)
+        return merge.merge_request(self.repository, self.id, str(request), options=merge.MergeOptions(**options))
 
     def close_merge_request(
         self, request: str | int, reason: str = "", *, author: Who = None

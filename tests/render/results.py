@@ -1154,7 +1154,10 @@ SAMPLES = {
         "show": OperationView(operation=CREATE, commit=oid("commit")),
         "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
         "undo": Undone(target=CREATE, redo=False, operation=OPERATION, actor="carol"),
-        "redo": Undone(target=UNDO, redo=True, operation=OPERATION, actor="carol"),
+        "redo": Undone(
+            target=replace(UNDO, changes=tuple(RefChange(each.ref, each.new, each.old) for each in CREATE.changes)),
+            redo=True, operation=OPERATION, actor="carol",
+        ),
         "undo-append": Undone(target=APPENDED, redo=False, operation=OPERATION, actor="carol"),
         "undo-command": Undone(
             target=CREATE, also=(UNDO, CREATE), redo=False, operation=OPERATION, actor="carol", active_branch="main"

@@ -233,8 +233,9 @@ def render_file_list(result: FileList, view: View) -> None:
 
 def _value_text(row: BlameRow) -> str:
     """Return the value of a claim; of a file without recorded content only the operation."""
-    if group_of(row.key) == "files" and isinstance(row.value, dict) and row.value.get("content") is None:
-        return str(row.value.get("operation"))
+    match group_of(row.key), row.value:
+        case "files", {"operation": str(operation), **rest} if "content" not in rest:
+            return operation
     return claim_text(row.key, row.value)
 
 
