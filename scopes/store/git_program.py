@@ -41,7 +41,7 @@ from scopes.model.operation import (
 from scopes.regular_file import read_regular, sync
 from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
-from scopes.store.locks import is_file_locked, unwound
+from scopes.store.locks import is_file_locked
 from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
 from scopes.store.projects import find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
@@ -281,7 +281,7 @@ class Quarantine:
 
 @contextmanager
 def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = True) -> Iterator[Quarantine]:
-    """Make a quarantine in a store, and remove it at the end of the block, also if SIGTERM ends the process in it.
+    """Make a quarantine in a store, and remove it at the end of the block.
 
     known: refs that git finds in it, so that what they reach is not sent again; their names begin with `refs/`
     borrows: whether the objects of the store can be read in it
@@ -292,18 +292,17 @@ def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = Tru
     from tempfile import mkdtemp
 
     prunes = Prunes(store)
-    with unwound():
+    with translated("prepare a directory for git", store):
+        path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
+        lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
+    try:
         with translated("prepare a directory for git", store):
-            path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
-            lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
-        try:
-            with translated("prepare a directory for git", store):
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                _fill(path, known, borrows=borrows)
-            yield Quarantine(path, lock, prunes)
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
-            os.close(lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _fill(path, known, borrows=borrows)
+        yield Quarantine(path, lock, prunes)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
 
 
 def _fill(path: str, known: Mapping[str, Oid], *, borrows: bool) -> None:
@@ -685,7 +684,3 @@ def _signature(letter: str, key: str, signer: str, *, is_ssh: bool) -> Signature
         state = UNKNOWN_KEY if is_ssh else UNTRUSTED
     who, name = (cut(clean_line(text), _MAX_NAME) or None for text in (signer, key))
     return Signature(state, None if state in {UNKNOWN_KEY, UNCHECKED} else who, name)
-
-
-def _safe(text: str) -> str | None:
-    return cut(clean_line(text), _MAX_NAME) or None

@@ -30,7 +30,7 @@ from scopes.store.locks import remove_orphans
 from scopes.store.maintenance import EXPIRE, remove_leftovers
 from scopes.store.objects import REPAIR, object_id, pygit2, translated
 from scopes.store.operations import NULL_OID, RefMove, list_logs, walk_moves, walk_operations
-from scopes.store.refs import parse_packed_names, read_packed_refs
+from scopes.store.refs import parse_packed_refs, read_packed_refs
 from scopes.store.repository import (
     FORMAT_VERSION,
     HEAD,
@@ -168,7 +168,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if move is not None and move.new != NULL_OID and expected.get(ref, move.new) is not None:
             latest[ref] = move.new
     yield from (_lost_ref(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
-    packed = parse_packed_names(read_packed_refs(repository.path), ("refs/",))
+    packed = parse_packed_refs(read_packed_refs(repository.path), ("refs/",))
     unsorted = "packed-refs is not sorted: git does not find this ref in it"  # its search is binary
     for above, ref in itertools.pairwise(packed):
         if ref < above and ref in values:
