@@ -113,7 +113,6 @@ def run_git(
     *arguments: str,
     settings: Sequence[str] = (),
     lock: int | None = None,
-    check: bool = True,
     reads: bool = False,
     stdin: str = "",
     actor: tuple[str, str] = ("scopes", "scopes@systems.scopes"),
@@ -123,8 +122,8 @@ def run_git(
     `actor` are name and address for the reflogs. `lock` is the descriptor of the held lock. Git inherits it: if this
     process is killed, the store stays locked until git has ended.
 
-    `reads` leaves the store as it is, which may be on a full or read-only disk. Without `check` the output includes
-    what git reports on standard error, and git may fail.
+    `reads` leaves the store as it is, which may be on a full or read-only disk; git may fail then, and the output
+    includes what it reports on standard error.
 
     Raises:
         Inaccessible: the git program is not installed, or it failed.
@@ -145,7 +144,7 @@ def run_git(
             check=False,
             pass_fds=() if lock is None else (lock,),
         )
-    if not check:
+    if reads:
         return done.stdout + done.stderr
     if done.returncode != 0:
         last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
