@@ -448,16 +448,13 @@ def read_sets(store: str, name: str, field: str) -> dict[str, frozenset[str]]:
 
 def read_texts(store: str, name: str, field: str) -> dict[str, dict[str, str]]:
     """Return a field of a file that maps names to objects of texts, as `read_sets` does."""
-    found = _read_field(store, name, field)
-    if not all(isinstance(texts, dict) for texts in found.values()):
-        raise _damaged(store, name)
-    return {key: {str(inner): str(text) for inner, text in texts.items()} for key, texts in found.items()}
+    return {key: {**texts} for key, texts in _read_field(store, name, field).items()}
 
 
 def _read_field(store: str, name: str, field: str) -> dict[str, Any]:
     document = read_json(store, name)
-    known = document.get(field) if isinstance(document, dict) and document.get("v") == 1 else None
-    return {str(key): found for key, found in known.items()} if isinstance(known, dict) else {}
+    known = document.get(field) if isinstance(document, dict) else None
+    return known if isinstance(known, dict) else {}
 
 
 def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> None:
@@ -541,7 +538,8 @@ def read_addresses(store: str) -> dict[str, str]:
     Raises:
         Corrupt: the file is damaged.
     """
-    return {**_read_remotes(store)["remotes"]}
+    addresses: dict[str, str] = _read_remotes(store)["remotes"]
+    return addresses
 
 
 def read_entries(store: str) -> dict[str, tuple[str, bool]]:
@@ -578,13 +576,9 @@ def _only(addresses: Mapping[str, str]) -> str | None:
 
 
 def _read_remotes(store: str) -> dict[str, Any]:
-    document = read_json(store, REMOTES_FILE)
-    match document:
-        case None:
-            return {"remotes": {}}
-        case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
-            if isinstance(document.get("first", ""), str) and isinstance(document.get("as_branches", []), list):
-                return {**document}
+    document = read_json(store, REMOTES_FILE) or {"remotes": {}}
+    if isinstance(document, dict) and isinstance(document.get("remotes"), dict):
+        return document
     raise _damaged(store, REMOTES_FILE)
 
 

@@ -18,14 +18,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from types import FrameType
 from typing import Final
 
 from scopes.clock import jitter
 from scopes.errors import Busy, Corrupt, Inaccessible
 from scopes.regular_file import open_regular
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT is an exception already
 _DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
@@ -229,35 +227,3 @@ def defer_signals() -> Iterator[None]:
         _signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for signal_number in received:
             signal.raise_signal(signal_number)
-
-
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP came; the process ends with it when the block of `unwound` is left."""
-
-
-@contextmanager
-def unwound() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP leave the block by an exception, so that it is tidied up; then they end this process.
-
-    A signal that is ignored or has a handler keeps it. Has no effect outside the main thread.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    arrived: list[int] = []
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        arrived.append(number)
-        if len(arrived) == 1:  # the others must not interrupt the tidying
-            raise Terminated
-
-    heeded = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
-    for number in heeded:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in heeded:
-            signal.signal(number, signal.SIG_DFL)
-        if arrived:
-            signal.raise_signal(arrived[0])

@@ -136,9 +136,7 @@ def _is_unsearched(repository: Repository) -> bool:
 def remove_leftovers(repository: Repository) -> list[str]:
     """Remove temporary files and lock files of dead processes; return their paths. Call it under the exclusive lock."""
     remove_unfinished_stores(repository.path)
-    # The pid file of a killed git: git refuses to run for twelve hours if another process has that pid now.
-    leftovers = [*list_leftovers(repository), "gc.pid"]
-    return remove_orphans(os.path.join(repository.path, path) for path in leftovers)
+    return remove_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
 
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:

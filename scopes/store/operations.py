@@ -133,11 +133,6 @@ def parse_append(move: RefMove) -> AppendNote | None:
     return AppendNote(match["id"], match["first"] or match["id"], match["time"], match["after"])
 
 
-def has_log(repository: Repository, ref: str) -> bool:
-    """Return True if there is a reflog of a ref, which may be one of an earlier branch of that name."""
-    return os.path.isfile(os.path.join(repository.path, "logs", ref))
-
-
 def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
     """Yield the moves of a ref, newest first; none if its reflog is missing or unreadable.
 

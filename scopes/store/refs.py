@@ -186,11 +186,6 @@ def parse_packed_refs(content: bytes, prefixes: tuple[str, ...]) -> dict[str, st
     return {line[_NAME_START:]: line[: _NAME_START - 1] for line in _choose_lines(content, prefixes)}
 
 
-def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
-    """Return the names of the refs of `parse_packed_refs`."""
-    return [line[_NAME_START:] for line in _choose_lines(content, prefixes)]
-
-
 def find_packed_ref(content: bytes, name: str) -> str | None:
     """Return the object id of a ref; None if it is not there."""
     searched = name.encode("utf-8", "surrogateescape")
@@ -286,7 +281,7 @@ def read_ref_files(store: str, prefixes: tuple[str, ...], read_packed: Callable[
     Raises:
         OSError: a file cannot be read.
     """
-    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix), _read_loose)}
+    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, prefix, _read_loose)}
     return RefFiles(loose, read_packed() if read_packed else read_packed_refs(store))
 
 
@@ -297,12 +292,10 @@ def list_ref_names(store: str, prefixes: tuple[str, ...], read_packed: Callable[
         Corrupt: `packed-refs` is damaged.
         OSError: a directory cannot be read.
     """
-    walks = (_walk_loose(store, *_split(prefix), lambda path: path) for prefix in prefixes)
-    names = {name for walk in walks for name, _ in walk}
+    names = {name for prefix in prefixes for name, _ in _walk_loose(store, prefix, lambda path: path)}
     packed = read_packed()
     _check_packed(packed)
-    names.update(parse_packed_names(packed, prefixes))
-    return names
+    return names | parse_packed_refs(packed, prefixes).keys()
 
 
 @lru_cache(maxsize=1)  # a command that reads many refs checks the same content again and again
@@ -311,21 +304,11 @@ def _check_packed(packed: bytes) -> None:
         raise Corrupt("packed-refs of the store is damaged", hint="repair it: scopes repair")
 
 
-def _split(prefix: str) -> tuple[str, str]:
-    directory, _, start = prefix.rpartition("/")
-    return directory, start
-
-
-def _walk_loose(
-    store: str, directory: str, start: str, read: Callable[[str], str | None]
-) -> Iterator[tuple[str, str | None]]:
-    """Yield name and value of every loose ref in a directory whose file name begins with `start`; None if damaged.
-
-    Symbolic links to directories are not followed.
-    """
-    pending = [(directory, start)]
+def _walk_loose(store: str, prefix: str, read: Callable[[str], str | None]) -> Iterator[tuple[str, str | None]]:
+    """Yield name and value of every loose ref whose name begins with a prefix; None if damaged."""
+    pending = [prefix]
     while pending:
-        directory, start = pending.pop()
+        directory, _, start = pending.pop().rpartition("/")
         try:
             with os.scandir(os.path.join(store, directory)) as entries:
                 matching = [entry for entry in entries if entry.name.startswith(start)]
@@ -339,7 +322,7 @@ def _walk_loose(
         for entry in matching:
             name = f"{directory}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                pending.append((name, ""))
+                pending.append(f"{name}/")
             elif not name.endswith(".lock"):
                 try:
                     yield name, read(entry.path)

@@ -139,13 +139,9 @@ def note_prune(store: str) -> None:
             os.close(descriptor)
 
 
-def again_after_prunes(store: str, work: Callable[[], _Value], tries: int = 3) -> _Value:
-    """Return the result of some work; it is done again if it failed, and objects were deleted meanwhile.
-
-    Raises:
-        ScopesError: that of the work, of the last time.
-    """
-    for _ in range(tries - 1):
+def again_after_prunes(store: str, work: Callable[[], _Value]) -> _Value:
+    """Return the result of some work; it is done again, twice, if it failed and objects were deleted meanwhile."""
+    for _ in range(2):
         prunes = Prunes(store)
         try:
             return work()
@@ -312,17 +308,12 @@ class Repository:
 
     def find_symbolic(self, name: str) -> tuple[str | None, str | None]:
         """Return the value of a symbolic ref and that of the branch ref that it names, as they are at one moment."""
-
-        def follow(find: Callable[[str], str | None]) -> tuple[str | None, str | None]:
-            value = find(name)
+        while True:
+            value = self.find_ref(name)
             target = (value or "").removeprefix(refs.SYMBOLIC)
-            return value, find(target) if target.startswith(refs.HEADS) else None
-
-        if self.listed is None:
-            found, pending = self._read_consistently(lambda: follow(self.raw_ref))
-            if not pending:
-                return found
-        return follow(self.find_ref)
+            tip = self.find_ref(target) if target.startswith(refs.HEADS) else None
+            if tip is not None or self.find_ref(name) == value:
+                return value, tip
 
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
@@ -510,8 +501,6 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     if "HEAD" in list_damaged_files(path):
         return Corrupt(f"the file HEAD of the store {path} is missing or damaged", hint=REPAIR)
     text = str(error).replace(path, "").lower()
-    if "owner" in text or "owned" in text:
-        return _foreign(path)
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)

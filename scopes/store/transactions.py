@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import takewhile
 
 from scopes.clock import jitter, seconds_of
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, ScopesError
@@ -398,14 +397,9 @@ def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
     for change in listed:
         sources = [ref for ref, value in removed.items() if value == change.new]
         if change.old is None and sources:
-            renamed[change.ref] = max(sources, key=lambda ref: _count_common_names(ref, change.ref))
+            new_name = change.ref[::-1]
+            renamed[change.ref] = max(sources, key=lambda ref: len(os.path.commonpath((ref[::-1], new_name))))
     return renamed
-
-
-def _count_common_names(one: str, two: str) -> int:
-    """Return how many names at the end of two refs are equal."""
-    pairs = zip(reversed(one.split("/")), reversed(two.split("/")), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def remove_orphan_lock(repository: Repository, ref: str) -> None:
