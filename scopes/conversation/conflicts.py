@@ -41,7 +41,7 @@ from scopes.merge.conflicts import (
     walk_conflicts,
 )
 from scopes.merge.files import FileComparison, compare_files, patch_of
-from scopes.merge.in_progress import HELD, InProgress, restore_hint
+from scopes.merge.in_progress import HELD, NO_OTHERS, InProgress, OthersInProgress, read_others, restore_hint
 from scopes.merge.keys import decoded_key, group_of
 from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
 from scopes.merge.resolve import CHOICE_OF_STRATEGY, apply_choice, resolve, set_value
@@ -251,6 +251,7 @@ class ConflictResolved(Result):
         kind: What is in progress: "merge", "rebase" or "cherry-pick"; "branch" if nothing is.
         continued: The outcome of the merge, rebase or cherry-pick, if the same command continued it.
         escalated_to: Who was asked to resolve it.
+        others: What else is in progress: commands then have to name the branch.
     """
 
     conversation: ConversationId
@@ -263,6 +264,7 @@ class ConflictResolved(Result):
     kind: str = "merge"
     continued: Result | None = None
     escalated_to: str | None = None
+    others: OthersInProgress = NO_OTHERS
 
     @property
     def exit_code(self) -> int:
@@ -492,4 +494,5 @@ def _write(  # noqa: PLR0917 - the parts of a decision
         operation=operation.id,
         kind=in_progress.kind,
         escalated_to=next(iter(to), None),
+        others=read_others(repository, in_progress.conversation, in_progress.branch),
     )
