@@ -325,7 +325,6 @@ def resolve_conflict(
         else:
             changes = apply_choice(repository, disagreement.target, disagreement.source, choice)
         changes = changes_made_since(repository, in_progress, record.key) | changes
-        notes = _note_escalated(repository, in_progress, record, actor.name)
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
@@ -333,21 +332,8 @@ def resolve_conflict(
             if choice == "value":
                 outcome = new_value if isinstance(new_value, str) else encoding.dump(new_value).decode().rstrip()
             text = f"Resolved {decoded_key(record.key)}: {outcome}" + (f" ({reason})" if reason else "")
-        result = replace(_write(repository, in_progress, row.number, resolved, actor, text, changes), notes=notes)
+        result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
     return _continue(repository, result) if continue_after else result
-
-
-def _note_escalated(
-    repository: Repository, in_progress: InProgress, conflict: Conflict, actor: str
-) -> tuple[Note, ...]:
-    """Return a note if a conflict was escalated to somebody else than who resolves it now."""
-    asked = read_discussion(repository, in_progress, conflict).escalated_to
-    if asked in {None, actor}:
-        return ()
-    holds = any(actor == each.agent for each in (*conflict.source, *conflict.target))
-    who = f"{actor}, who holds a side of it," if holds else actor
-    text = f"the conflict was escalated to {asked}, and {who} has resolved it"
-    return (Note(text, "to let them decide: scopes undo"),)
 
 
 def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
