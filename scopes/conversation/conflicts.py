@@ -41,7 +41,7 @@ from scopes.merge.conflicts import (
     walk_conflicts,
 )
 from scopes.merge.files import FileComparison, compare_files, patch_of
-from scopes.merge.in_progress import HELD, InProgress, restore_hint
+from scopes.merge.in_progress import HELD, NO_OTHERS, InProgress, OthersInProgress, read_others, restore_hint
 from scopes.merge.keys import decoded_key, group_of
 from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
 from scopes.merge.resolve import CHOICE_OF_STRATEGY, apply_choice, resolve, set_value
@@ -251,6 +251,7 @@ class ConflictResolved(Result):
         kind: What is in progress: "merge", "rebase" or "cherry-pick"; "branch" if nothing is.
         continued: The outcome of the merge, rebase or cherry-pick, if the same command continued it.
         escalated_to: Who was asked to resolve it.
+        others: What else is in progress: commands then have to name the branch.
     """
 
     conversation: ConversationId
@@ -263,6 +264,7 @@ class ConflictResolved(Result):
     kind: str = "merge"
     continued: Result | None = None
     escalated_to: str | None = None
+    others: OthersInProgress = NO_OTHERS
 
     @property
     def exit_code(self) -> int:
@@ -323,7 +325,6 @@ def resolve_conflict(
         else:
             changes = apply_choice(repository, disagreement.target, disagreement.source, choice)
         changes = changes_made_since(repository, in_progress, record.key) | changes
-        notes = _note_escalated(repository, in_progress, record, actor.name)
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
@@ -331,21 +332,8 @@ def resolve_conflict(
             if choice == "value":
                 outcome = new_value if isinstance(new_value, str) else encoding.dump(new_value).decode().rstrip()
             text = f"Resolved {decoded_key(record.key)}: {outcome}" + (f" ({reason})" if reason else "")
-        result = replace(_write(repository, in_progress, row.number, resolved, actor, text, changes), notes=notes)
+        result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
     return _continue(repository, result) if continue_after else result
-
-
-def _note_escalated(
-    repository: Repository, in_progress: InProgress, conflict: Conflict, actor: str
-) -> tuple[Note, ...]:
-    """Return a note if a conflict was escalated to somebody else than who resolves it now."""
-    asked = read_discussion(repository, in_progress, conflict).escalated_to
-    if asked in {None, actor}:
-        return ()
-    holds = any(actor == each.agent for each in (*conflict.source, *conflict.target))
-    who = f"{actor}, who holds a side of it," if holds else actor
-    text = f"the conflict was escalated to {asked}, and {who} has resolved it"
-    return (Note(text, "to let them decide: scopes undo"),)
 
 
 def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
@@ -492,4 +480,5 @@ def _write(  # noqa: PLR0917 - the parts of a decision
         operation=operation.id,
         kind=in_progress.kind,
         escalated_to=next(iter(to), None),
+        others=read_others(repository, in_progress.conversation, in_progress.branch),
     )

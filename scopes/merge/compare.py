@@ -6,7 +6,7 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -237,16 +237,14 @@ class Disagreement:
 def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagreement, ...]:
     """Return all disagreements of two sides, sorted by key and type."""
     target, source = divergence.target, divergence.source
-    purged: set[MessageId] = set()
-    copies = list(_compare_content(objects, target, source, purged))
-    found = [each for each in _compare_changes(objects, divergence) if not _is_without_hash(objects, each, purged)]
+    found = list(_compare_changes(objects, divergence))
     found += _find_answers_to_retracted(objects, divergence, target, source)
     swapped = _find_answers_to_retracted(objects, divergence, source, target)
     found += [
         replace(each, target=each.source, source=each.target, target_messages=each.source_messages, source_messages=())
         for each in swapped
     ]
-    found += copies
+    found += _compare_content(objects, target, source)
     unique = {(each.key, each.type): each for each in reversed(found)}
     return tuple(unique[key] for key in sorted(unique))
 
@@ -401,27 +399,13 @@ def _answered_keys(message: Message, calls: Mapping[str, str]) -> set[str]:
     return keys | {calls[call_id] for call_id in call_ids if isinstance(call_id, str) and call_id in calls}
 
 
-def _compare_content(objects: Objects, target: Side, source: Side, purged: set[MessageId]) -> Iterator[Disagreement]:
-    """Find messages that both sides have with the same id and different content.
-
-    One that was purged on a side is no conflict, and is added to `purged`.
-    """
+def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
+    """Find messages that both sides have with the same id and different content; one purged on a side is none."""
     in_target, in_source = ({message_id_of(commit): commit for commit in side.commits} for side in (target, source))
     for message in in_target.keys() & in_source.keys():
         oids = in_target[message].oid, in_source[message].oid
         here, there = (read_message(objects, oid) for oid in oids)
-        if content_of(here) == content_of(there):
-            continue
-        if is_purged_copy(here, there) or is_purged_copy(there, here):
-            purged.add(message)
-            continue
-        nothing = {leaf(MESSAGES, message): PathChange(None, None)}
-        yield Disagreement(message_key(message), "add-add", nothing, nothing, oids[:1], oids[1:])
-
-
-def _is_without_hash(objects: Objects, each: Disagreement, purged: Collection[MessageId]) -> bool:
-    """Return True if a side has only lost the hash of a file, because what wrote it was purged there."""
-    if not purged or group_of(each.key) != FILES:
-        return False
-    claims = [*_read_claims(objects, each.target), *_read_claims(objects, each.source)]
-    return any(isinstance(claim, dict) and claim.get("unknown") in purged for claim in claims)
+        is_same = content_of(here) == content_of(there)
+        if not (is_same or is_purged_copy(here, there) or is_purged_copy(there, here)):
+            nothing = {leaf(MESSAGES, message): PathChange(None, None)}
+            yield Disagreement(message_key(message), "add-add", nothing, nothing, oids[:1], oids[1:])

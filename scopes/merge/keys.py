@@ -23,14 +23,13 @@ from scopes.model.message import (
     METHODS,
     PRIORITIES,
     PROPOSALS,
-    REVIEWS,
     TYPED_KINDS,
     Message,
     claims_of,
     folded,
 )
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, diff_blobs, find_blob, find_entry, read_commit, read_tree
+from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_entry, read_commit, read_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"
@@ -140,8 +139,6 @@ def agent_of(path: str) -> str | None:
 _STATED_GROUPS = frozenset(row.group for row in CONFLICT_TYPES.values()) - {None, FILES, MESSAGES}
 RESOLVING_KINDS = frozenset({"notice", "merge"})
 _STATE = f"{STATE_DIRECTORY}/"
-_PROPOSED = f"{_STATE}{PROPOSALS}"
-_PROPOSAL = "proposal"  # kind of message
 
 
 class Restated(NamedTuple):
@@ -234,59 +231,7 @@ def claims_without(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
             is_void = claim == claims[path] and commit.kind in RESOLVING_KINDS
             changes[path] = None if is_void else claim
             missing.discard(path)
-    return {**_claims_before(objects, tip, withdrawn), **changes} if withdrawn.kind == _PROPOSAL else changes
-
-
-def superseded_claims(objects: Objects, tip: Oid, message: Message) -> dict[str, BlobChange]:
-    """Return the changes to the state of `tip` that remove what else the proposals claim that a proposal supersedes.
-
-    An accepted one is not superseded (S4-60).
-    """
-    tree = read_commit(objects, tip).tree
-    claims = stated_claims(message) if message.kind == _PROPOSAL else {}
-    blobs = {path: find_blob(objects, tree, _STATE + path) for path in claims}
-    missing = {path for path, blob in blobs.items() if blob is not None}
-    changes: dict[str, BlobChange] = {}
-    newer: set[str] = set()
-    for commit in walk_newest_first(objects, [tip]) if missing else ():
-        if not missing:
-            break
-        earlier = _read_proposal_claims(objects, commit)
-        replaced = {path for path in missing if earlier.get(path) == blobs[path]}
-        if replaced and find_blob(objects, tree, _STATE + leaf(REVIEWS, message_id_of(commit))) is None:
-            others = earlier.keys() - claims.keys() - newer
-            changes |= {path: None for path in others if find_blob(objects, tree, _STATE + path) == earlier[path]}
-        missing -= replaced
-        newer |= earlier.keys()
     return changes
-
-
-def _claims_before(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, BlobChange]:
-    """Return the claims that a proposal removed because it superseded their proposal, if nobody made others since."""
-    tree = read_commit(objects, tip).tree
-    newer: set[str] = set()
-    for commit in walk_newest_first(objects, [tip]):
-        if message_id_of(commit) != withdrawn.id:
-            newer |= _read_proposal_claims(objects, commit).keys()
-            continue
-        entries = [find_entry(objects, read_commit(objects, oid).tree, _PROPOSED) for oid in commit.parents[:1]]
-        after = find_entry(objects, commit.tree, _PROPOSED)
-        before = entries[0] if entries else None
-        trees = [None if entry is None else entry.oid for entry in (before, after)]
-        removed = {f"{PROPOSALS}/{path}": old for path, old, new in diff_blobs(objects, *trees) if new is None}
-        return {
-            path: blob
-            for path, blob in removed.items()
-            if path not in newer and find_blob(objects, tree, _STATE + path) is None
-        }
-    return {}
-
-
-def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
-    """Return the claims of a proposal; none if the commit is another message."""
-    if commit.kind != _PROPOSAL:
-        return {}
-    return stated_claims(read_message_at(objects, commit.tree))
 
 
 def _claims_at(
