@@ -18,7 +18,17 @@ from typing import NamedTuple
 from scopes.clock import creation_time, known_seconds, later_of, parse_time
 from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
-from scopes.history.handles import ConversationHandle, ParticipantCache, StoreHandle, participants_of, resolve_scope
+from scopes.history.handles import (
+    ConversationHandle,
+    ParticipantCache,
+    RedactedCopy,
+    StoreHandle,
+    first_prompt,
+    list_copies,
+    participants_of,
+    resolve_scope,
+    walk_main,
+)
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
@@ -62,7 +72,6 @@ from scopes.history.sources import (
     walk_chunks,
     walk_spans,
 )
-from scopes.history.titles import RedactedCopy, find_original, first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
 from scopes.index.caches import ConversationRow
 from scopes.model.conversation import BranchEntry, Root, branch_id, is_hidden
@@ -295,7 +304,7 @@ def show(
         models=models,
         tokens=tokens,
         in_progress=_list_in_progress(repository, handle.id, metadata),
-        redacted=find_original(repository, handle.id),
+        redacted=next((each for each in list_copies(repository) if each.copy == handle.id), None),
         notes=successor_notes(repository, Revision(handle.id, active, tips[active]), where),
     )
 

@@ -10,11 +10,10 @@ from operator import attrgetter
 
 from scopes.clock import format_seconds, known_seconds
 from scopes.history.activity import Tokens, add_up, tokens_of
-from scopes.history.handles import resolve_scope, walk_messages
+from scopes.history.handles import Heading, read_heading, resolve_scope, walk_messages
 from scopes.history.messages import MessageHeader, read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids
-from scopes.history.titles import Heading, read_heading
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.encoding import file_leaf
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
 from scopes.conversation.list import ListFilter, find_cached_list, list_conversations
 from scopes.errors import Corrupt, Invalid, NotFound, check_not_negative
+from scopes.history.handles import Heading, heading_of, may_be_title
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
@@ -24,7 +25,6 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import read_metadata_at
 from scopes.history.names import MAIN, resolve_conversation
-from scopes.history.titles import Heading, heading_of, may_be_title
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.database import State
 from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index
@@ -61,6 +61,7 @@ from scopes.search.text import (
 from scopes.store import refs
 from scopes.store.objects import Commit, read_commit
 from scopes.store.repository import Repository
+from scopes.tokens.count import EstimatingTokenizer
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
 _SELECT = "SELECT {} FROM message WHERE {}"
@@ -248,6 +249,8 @@ class HitReader:
         data = lru_cache(maxsize=1)(self._stored_bytes)
         texts = lru_cache(maxsize=1)(lambda number: texts_of(decode(data(number))))
         self._index.add_function("matches", 2, lambda pattern, number: patterns[pattern].matches(texts(number)))
+        count = EstimatingTokenizer().count
+        self._index.add_function("token_count", 1, lambda number: sum(map(count, texts(number))))
         self._index.add_function("is_shown", 1, lambda number: clear is None or clear(data(number)) == data(number))
 
     def _stored_bytes(self, number: int) -> bytes:

@@ -93,10 +93,10 @@ from scopes.handover.resume import Resumption
 from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged
 from scopes.history.activity import Tokens
+from scopes.history.handles import RedactedCopy
 from scopes.history.messages import MessageHeader
 from scopes.history.metadata import RemoteState
 from scopes.history.names import Revision
-from scopes.history.titles import RedactedCopy
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HooksChanged, HookState
 from scopes.hosts.install_state import InstallState

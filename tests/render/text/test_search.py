@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.history.handles import Heading
 from scopes.history.messages import NO_TEXT
-from scopes.history.titles import Heading
 from scopes.model.message import Author, Message, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
