@@ -51,6 +51,7 @@ from scopes.conversation.diff import (
     RangeDifference,
     RangePair,
     RangeSide,
+    read_content,
 )
 from scopes.conversation.list import ConversationList
 from scopes.conversation.log import Bisection, BisectPoint, BisectStep, CommitTurn, Log, LogEntry, TurnLink
@@ -456,17 +457,23 @@ DIFFERENCE = Difference(
     ),
 )  # fmt: skip
 
+
+def numbered(number, of):
+    """Return a message of a range."""
+    return NumberedMessage(number, of, of.subject, body(of), read_content(body(of)))
+
+
 RANGES = RangeDifference(
     old=RangeSide("main..fix@{1}", CONVERSATION, oid("old"), 3),
     new=RangeSide("main..fix", CONVERSATION, oid("fix"), 3),
     pairs=(
-        RangePair(equal=True, old=NumberedMessage(1, PROMPT, PROMPT.subject), new=NumberedMessage(1, PROMPT, PROMPT.subject), similarity=1.0),
-        RangePair(old=NumberedMessage(2, SECURE, SECURE.subject)),
+        RangePair(equal=True, old=numbered(1, PROMPT), new=numbered(1, PROMPT), similarity=1.0),
+        RangePair(old=numbered(2, SECURE)),
         RangePair(
-            old=NumberedMessage(3, CALL, CALL.subject), new=NumberedMessage(2, CALL, CALL.subject), similarity=0.75,
+            old=numbered(3, CALL), new=numbered(2, CALL), similarity=0.75,
             lines=("@@ -1,2 +1,2 @@", " same", "-old [bold]line", "+new line"),
         ),
-        RangePair(new=NumberedMessage(3, LONG, LONG.subject)),
+        RangePair(new=numbered(3, LONG)),
     ),
 )  # fmt: skip
 
