@@ -496,9 +496,7 @@ def _restore_shared_metadata(
 
 def _list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
     """Return the files of the metadata whose values differ between two commits, with those of the second one."""
-    if before == after:
-        return {}
-    differing = diff_blobs(objects, *(read_commit(objects, Oid(commit)).tree for commit in (before, after)))
+    differing = diff_blobs(objects, tree_of(objects, before), tree_of(objects, after)) if before != after else ()
     return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
 
 
