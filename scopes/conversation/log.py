@@ -97,8 +97,8 @@ class LogEntry(Result):
     """
 
     head: MessageHeader
-    message: Message | None
-    branches: tuple[BranchName, ...]
+    message: Message | None = None
+    branches: tuple[BranchName, ...] = ()
     tags: tuple[str, ...] = ()
     parents: tuple[Oid, ...] = ()
     answered_by: tuple[Oid, ...] = ()

@@ -16,6 +16,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of, parse_time
+from scopes.conversation.log import LogEntry
 from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
 from scopes.history.handles import ConversationHandle, ParticipantCache, StoreHandle, participants_of, resolve_scope
@@ -53,7 +54,7 @@ from scopes.history.names import (
     resolve_revision,
     resolve_with_latest,
 )
-from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
+from scopes.history.sessions import SubAgent, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,
     find_source_record,
@@ -196,9 +197,8 @@ class OpenMerge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, with `recent_bodies` and `recent_endings` in the same order.
+    """A conversation (S4-48); `recent` are its latest messages, oldest first, as in a log.
 
-    `recent_signatures` is what git says about those of `recent`, if that was requested.
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
     `native_id` is the id of the imported session, `continues` what it was given the history of. `models` are those of
@@ -216,10 +216,7 @@ class ConversationView(Result):
     last_activity: str | None
     source: str | None
     branches: tuple[BranchRow, ...]
-    recent: tuple[MessageHeader, ...]
-    recent_bodies: tuple[Message, ...] = ()
-    recent_endings: tuple[Ending | None, ...] = ()
-    recent_signatures: tuple[Signature | None, ...] = ()
+    recent: tuple[LogEntry, ...]
     opening: str | None = None
     directory: str | None = None
     project: str | None = None
@@ -262,10 +259,10 @@ def show(
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)
     inside = by_oid.keys() if scope.branch is None else branches.reachable(tips[scope.branch])
-    messages = {message: by_oid[oid] for oid, message in branches.ids.items() if oid in inside}
-    by_time = sorted(messages.values(), key=attrgetter("time"))
+    by_id = {message: by_oid[oid] for oid, message in branches.ids.items() if oid in inside}
+    by_time = sorted(by_id.values(), key=attrgetter("time"))
     latest = by_time[-recent:] if recent > 0 else []
-    bodies = [read_message_at(repository, commit.tree) for commit in latest]
+    times = RecordedTimes(repository)
     newest = max(by_oid[oid].time for oid in scope.tips.values())
     models, tokens = _read_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
@@ -274,14 +271,19 @@ def show(
         title=metadata.title,
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
         active_branch=active,
-        messages=len(messages),
+        messages=len(by_id),
         created_at=creation_time(root.created),
         last_activity=later_of(known_seconds(newest), root.created),
         source=root.format,
         branches=branches.explain(wanted),
-        recent=tuple(map(RecordedTimes(repository).add_to, map(header_of, latest))),
-        recent_bodies=tuple(bodies),
-        recent_endings=tuple(find_ending(repository, by_oid, *each) for each in zip(latest, bodies, strict=True)),
+        recent=tuple(
+            LogEntry(
+                head=times.add_to(header_of(each)),
+                message=(message := read_message_at(repository, each.tree)),
+                ending=find_ending(repository, by_oid, each, message),
+            )
+            for each in latest
+        ),
         opening=None if metadata.title is not None else first_prompt(repository, walk_main(repository, tips, by_oid)),
         directory=directory,
         project=None if project is None else project.name,

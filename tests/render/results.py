@@ -253,7 +253,7 @@ SIGNED = Signature("good", "carol@example.com", "SHA256:q1")
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
-    recent=(SECURE, COVERAGE, CONFLICT),
+    recent=tuple(LogEntry(head=each) for each in (SECURE, COVERAGE, CONFLICT)),
     branch_count=3,
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
@@ -1038,7 +1038,10 @@ SAMPLES = {
             VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
         ),
         "show-empty": EMPTY_VIEW,
-        "show-signed": replace(VIEW, recent_signatures=(None, SIGNED, Signature("unknown key", None, "SHA256:q2"))),
+        "show-signed": replace(VIEW, recent=tuple(
+            replace(each, signature=signature)
+            for each, signature in zip(VIEW.recent, (None, SIGNED, Signature("unknown key", None, "SHA256:q2")), strict=True)
+        )),
         "show-redacted": replace(EMPTY_VIEW, redacted=RedactedCopy("conv-002", "conv-001")),
         "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
         "one-branch": BRANCHES[1],
