@@ -437,21 +437,16 @@ def _walk_messages(
 
 
 def _walk_message(repository: Repository, head: MessageHeader, message: Message) -> Iterator[Change]:
-    """Yield what a message changed beside being one."""
+    """Yield what a message changed beside being one: the message it voids, decisions, and accepted values."""
     voided = message.retracts or message.amends
     if voided is not None:
         after = None if message.retracts else {"amended_by": head.id}
         yield _change(f"messages[{voided}]", {"id": voided}, after)
-    if head.parents and (head.kind in _CHANGE_VALUES or voided is not None):
-        yield from _walk_values(repository, head)
-
-
-def _walk_values(repository: Repository, head: MessageHeader) -> Iterator[Change]:
-    """Yield the decisions and accepted values that are others after a message."""
-    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")):
+    is_change = bool(head.parents) and (head.kind in _CHANGE_VALUES or voided is not None)
+    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")) if is_change else ():
         directory = f"{STATE_DIRECTORY}/{group}"
-        before, after = (find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid))
-        for path, *blobs in diff_blobs(repository, before, after) if before != after else ():
+        trees = [find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid)]
+        for path, *blobs in diff_blobs(repository, *trees):
             loaded = (None if blob is None else encoding.load(read_blob(repository, blob)) for blob in blobs)
             old, new = (claim.get(field, claim) if isinstance(claim, dict) else claim for claim in loaded)
             yield _change(".".join((group, *split_leaf(path))), old, new)

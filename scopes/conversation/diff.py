@@ -293,14 +293,14 @@ def _content_lines(message: Message) -> Iterator[str]:
 MAX_LINES = 2000  # of each text; difflib needs up to the square of their number
 
 
-def diff_lines(old: Sequence[str], new: Sequence[str], max_lines: int = MAX_LINES) -> tuple[str, ...]:
+def diff_lines(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     """Return a unified diff without its first two lines.
 
     The last line says so if the texts were not compared to the end.
     """
-    lines = tuple(islice(unified_diff(old[:max_lines], new[:max_lines], lineterm=""), 2, None))
-    if max(len(old), len(new)) > max_lines:
-        lines += (f"@@ only the first {max_lines:,} lines were compared @@",)
+    lines = tuple(islice(unified_diff(old[:MAX_LINES], new[:MAX_LINES], lineterm=""), 2, None))
+    if max(len(old), len(new)) > MAX_LINES:
+        lines += (f"@@ only the first {MAX_LINES:,} lines were compared @@",)
     return lines
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
 from shlex import quote
@@ -21,7 +21,6 @@ from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, fi
 from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
-    Amendment,
     MessageHeader,
     RecordedTimes,
     find_amendments,
@@ -422,8 +421,7 @@ class _LaneFinder:
     tips: Sequence[Oid]
     digests: bool
     lanes: MarkedLanes | None = None
-    amendments: Mapping[MessageId, Amendment] | None = None
-    marks: dict[int, LaneMark] = field(default_factory=dict)
+    mark: Callable[[int], LaneMark] | None = None
 
     def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
         """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
@@ -438,24 +436,20 @@ class _LaneFinder:
             from scopes.merge.lanes import MarkedLanes
 
             oldest_first = [*reversed(rest), *reversed(newer)]
-            self.lanes = MarkedLanes(self.repository, self.conversation, oldest_first, self.branch, tips)
+            lanes = self.lanes = MarkedLanes(self.repository, self.conversation, oldest_first, self.branch, tips)
+            read = self._read_latest(lanes) if self.digests else None
+            self.mark = lru_cache(maxsize=None)(partial(lanes.mark, read=read))
             yield from rest
 
     def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
         """Return the marks of the lanes that a message is in, the outermost first."""
-        return () if self.lanes is None else tuple(map(self._mark, self.lanes.lanes_of(head.oid)))
+        marks = () if self.lanes is None or self.mark is None else map(self.mark, self.lanes.lanes_of(head.oid))
+        return tuple(marks)
 
-    def _mark(self, number: int) -> LaneMark:
-        if number not in self.marks and self.lanes is not None:
-            self.marks[number] = self.lanes.mark(number, self._read if self.digests else None)
-        return self.marks[number]
-
-    def _read(self, head: MessageHeader) -> Message | None:
-        """Return a message as it is now, for a digest."""
-        if self.amendments is None:
-            heads = () if self.lanes is None else self.lanes.heads
-            self.amendments = find_amendments(self.repository, self.tips[0], heads)
-        return latest(read_body(self.repository, head), self.amendments)
+    def _read_latest(self, lanes: MarkedLanes) -> Callable[[MessageHeader], Message | None]:
+        """Return a function that reads a message as it is now, for a digest."""
+        amendments = find_amendments(self.repository, self.tips[0], lanes.heads)
+        return lambda head: latest(read_body(self.repository, head), amendments)
 
 
 def _is_folded(parts: Sequence[Part], call: Message) -> bool:
