@@ -40,7 +40,6 @@ from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.names import (
     Revision,
     list_branch_tips,
-    read_active_branch,
     resolve_branch_name,
     resolve_conversation,
     resolve_revision,
@@ -473,7 +472,6 @@ class BlameList(Result):
 
     revision: Revision
     rows: tuple[BlameRow, ...]
-    on_active_branch: bool = False
 
 
 def blame(repository: Repository, where: str, *, key: str | None = None, file: str | None = None) -> BlameList:
@@ -493,8 +491,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
         name = key if key is not None else file
         raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_keys(claims, name or ""))
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
-    active = read_active_branch(repository, revision.conversation)
-    return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
+    return BlameList(revision=revision, rows=tuple(rows))
 
 
 def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:

@@ -83,14 +83,12 @@ class LogEntry(Result):
         branches: the branches whose tip it is.
         tags: the tags of its commit.
         parents: the nearest ancestors that the log shows, for a graph; also parents that only the limit cut off.
-        answered_by: the commits with the results of its tool calls.
-        results: these results, if they were requested.
+        results: the results of its tool calls, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         lanes: the merged branches that it is from, the outermost first.
         retracted: a later message below one of the tips of the log retracted it.
         amended: a later one replaced its text.
         ending: how its turn ended without a whole answer, if bodies were requested (S3-24).
-        next_prompts: the prompts that follow it, if it is the last message of its turn.
         signature: what git says about the signature of its commit, if it has one and that was requested.
         commit_turn: how its turn is linked with the commit of the project that was asked for.
     """
@@ -100,14 +98,12 @@ class LogEntry(Result):
     branches: tuple[BranchName, ...] = ()
     tags: tuple[str, ...] = ()
     parents: tuple[Oid, ...] = ()
-    answered_by: tuple[Oid, ...] = ()
     results: tuple[Part, ...] = ()
     newer: int | None = None
     lanes: tuple[LaneMark, ...] = ()
     retracted: bool = False
     amended: bool = False
     ending: Ending | None = None
-    next_prompts: tuple[Oid, ...] | None = None
     signature: Signature | None = None
     commit_turn: CommitTurn | None = None
 
@@ -233,14 +229,12 @@ def log(
             branches=tuple(branches.get(head.oid, ())),
             tags=tuple(tags.get(head.oid, ())),
             parents=connected.get(head.oid, head.parents),
-            answered_by=row.answered_by,
             results=parts,
             newer=row.newer,
             lanes=row.lanes,
             retracted="retracted" in changes,
             amended="amended" in changes and "retracted" not in changes,
             ending=ending,
-            next_prompts=row.next_prompts,
         )
 
     entries = map(entry_of, found)
@@ -347,7 +341,11 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
 
 
 class _Found(NamedTuple):
-    """A message that a log shows, with what follows from those that the walk met before."""
+    """A message that a log shows, with what follows from those that the walk met before.
+
+    `answered_by` are the commits with the results of its tool calls, `next_prompts` the prompts that follow it, if it
+    is the last message of its turn.
+    """
 
     head: MessageHeader
     answered_by: tuple[Oid, ...]

@@ -547,14 +547,11 @@ def count_by_conversation(
     """Return how many messages the default remote lacks, and how many only it has.
 
     Conversations that it did not have, or had no more, are left out. `values` are the refs. A branch that the remote
-    lacks is compared with all that it has. What is damaged is left out, too: `verify` reports it.
+    lacks is compared with all that it has.
     """
-    try:
-        gone, addresses = read_gone(repository.path), read_addresses(repository.path)
-        setting = read_setting(repository.config.store_file, DEFAULT_REMOTE)  # lists are cached by the store's files
-        remote = find_default(repository.path, setting)
-    except Corrupt:
-        return {}
+    gone, addresses = read_gone(repository.path), read_addresses(repository.path)
+    setting = read_setting(repository.config.store_file, DEFAULT_REMOTE)  # lists are cached by the store's files
+    remote = find_default(repository.path, setting)
     manifests: dict[Oid, Oid] = {}
     for name in reversed(list_family(addresses, remote) if remote in addresses else ()):  # the oldest counts
         prefix = f"{REMOTES}{name}/"
