@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
 from shlex import quote
@@ -21,7 +21,6 @@ from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, fi
 from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
-    Amendment,
     MessageHeader,
     RecordedTimes,
     find_amendments,
@@ -84,31 +83,27 @@ class LogEntry(Result):
         branches: the branches whose tip it is.
         tags: the tags of its commit.
         parents: the nearest ancestors that the log shows, for a graph; also parents that only the limit cut off.
-        answered_by: the commits with the results of its tool calls.
-        results: these results, if they were requested.
+        results: the results of its tool calls, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         lanes: the merged branches that it is from, the outermost first.
         retracted: a later message below one of the tips of the log retracted it.
         amended: a later one replaced its text.
         ending: how its turn ended without a whole answer, if bodies were requested (S3-24).
-        next_prompts: the prompts that follow it, if it is the last message of its turn.
         signature: what git says about the signature of its commit, if it has one and that was requested.
         commit_turn: how its turn is linked with the commit of the project that was asked for.
     """
 
     head: MessageHeader
-    message: Message | None
-    branches: tuple[BranchName, ...]
+    message: Message | None = None
+    branches: tuple[BranchName, ...] = ()
     tags: tuple[str, ...] = ()
     parents: tuple[Oid, ...] = ()
-    answered_by: tuple[Oid, ...] = ()
     results: tuple[Part, ...] = ()
     newer: int | None = None
     lanes: tuple[LaneMark, ...] = ()
     retracted: bool = False
     amended: bool = False
     ending: Ending | None = None
-    next_prompts: tuple[Oid, ...] | None = None
     signature: Signature | None = None
     commit_turn: CommitTurn | None = None
 
@@ -234,14 +229,12 @@ def log(
             branches=tuple(branches.get(head.oid, ())),
             tags=tuple(tags.get(head.oid, ())),
             parents=connected.get(head.oid, head.parents),
-            answered_by=row.answered_by,
             results=parts,
             newer=row.newer,
             lanes=row.lanes,
             retracted="retracted" in changes,
             amended="amended" in changes and "retracted" not in changes,
             ending=ending,
-            next_prompts=row.next_prompts,
         )
 
     entries = map(entry_of, found)
@@ -348,7 +341,11 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
 
 
 class _Found(NamedTuple):
-    """A message that a log shows, with what follows from those that the walk met before."""
+    """A message that a log shows, with what follows from those that the walk met before.
+
+    `answered_by` are the commits with the results of its tool calls, `next_prompts` the prompts that follow it, if it
+    is the last message of its turn.
+    """
 
     head: MessageHeader
     answered_by: tuple[Oid, ...]
@@ -422,8 +419,7 @@ class _LaneFinder:
     tips: Sequence[Oid]
     digests: bool
     lanes: MarkedLanes | None = None
-    amendments: Mapping[MessageId, Amendment] | None = None
-    marks: dict[int, LaneMark] = field(default_factory=dict)
+    mark: Callable[[int], LaneMark] | None = None
 
     def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
         """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
@@ -438,24 +434,20 @@ class _LaneFinder:
             from scopes.merge.lanes import MarkedLanes
 
             oldest_first = [*reversed(rest), *reversed(newer)]
-            self.lanes = MarkedLanes(self.repository, self.conversation, oldest_first, self.branch, tips)
+            lanes = self.lanes = MarkedLanes(self.repository, self.conversation, oldest_first, self.branch, tips)
+            read = self._read_latest(lanes) if self.digests else None
+            self.mark = lru_cache(maxsize=None)(partial(lanes.mark, read=read))
             yield from rest
 
     def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
         """Return the marks of the lanes that a message is in, the outermost first."""
-        return () if self.lanes is None else tuple(map(self._mark, self.lanes.lanes_of(head.oid)))
+        marks = () if self.lanes is None or self.mark is None else map(self.mark, self.lanes.lanes_of(head.oid))
+        return tuple(marks)
 
-    def _mark(self, number: int) -> LaneMark:
-        if number not in self.marks and self.lanes is not None:
-            self.marks[number] = self.lanes.mark(number, self._read if self.digests else None)
-        return self.marks[number]
-
-    def _read(self, head: MessageHeader) -> Message | None:
-        """Return a message as it is now, for a digest."""
-        if self.amendments is None:
-            heads = () if self.lanes is None else self.lanes.heads
-            self.amendments = find_amendments(self.repository, self.tips[0], heads)
-        return latest(read_body(self.repository, head), self.amendments)
+    def _read_latest(self, lanes: MarkedLanes) -> Callable[[MessageHeader], Message | None]:
+        """Return a function that reads a message as it is now, for a digest."""
+        amendments = find_amendments(self.repository, self.tips[0], lanes.heads)
+        return lambda head: latest(read_body(self.repository, head), amendments)
 
 
 def _is_folded(parts: Sequence[Part], call: Message) -> bool:

@@ -426,17 +426,14 @@ def _final(record: Operation) -> Refused:
 def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...]:
     """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote."""
     for record in since:
+        on_remotes = any(each.ref.startswith(_ON_REMOTES) for each in record.changes)
         if record.kind == _REMOTE:
             return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
-        sent = [each.ref for each in record.changes if each.ref.startswith(_ON_REMOTES)]
-        if not sent or record.summary.startswith("fetch "):  # what a push fetches for itself
-            continue
-        if record.summary.startswith("delete "):  # `push --delete`
-            return (Note(f"not undone: push --delete: {record.summary}", "send it again: scopes push CONV"),)
-        there, names = "/".join(sent[0].split("/")[3:-1]), sorted(conversations_of(target))
-        name = quote(names[0]) if len(names) == 1 else "CONV"
-        hint = f"to have it there as it is here then: scopes push {name} --force"
-        return (Note(f"not undone: {record.summary}; what was pushed stays on {there}", hint),)
+        if on_remotes and not record.summary.startswith("fetch "):  # what a push fetches for itself
+            names = sorted(conversations_of(target))
+            name = quote(names[0]) if len(names) == 1 else "CONV"
+            hint = f"to have it there as it is here then: scopes push {name} --force"
+            return (Note(f"not undone: {record.summary}", hint),)
     return ()
 
 
@@ -496,9 +493,7 @@ def _restore_shared_metadata(
 
 def _list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
     """Return the files of the metadata whose values differ between two commits, with those of the second one."""
-    if before == after:
-        return {}
-    differing = diff_blobs(objects, *(read_commit(objects, Oid(commit)).tree for commit in (before, after)))
+    differing = diff_blobs(objects, tree_of(objects, before), tree_of(objects, after)) if before != after else ()
     return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
 
 

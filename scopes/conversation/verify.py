@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes import __version__
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
@@ -488,15 +488,13 @@ def with_signatures(repository: Repository, shown: _Shown, directory: str) -> _S
     if isinstance(shown, MessageView):
         oid = shown.head.oid
         return replace(shown, signature=check_signatures(repository, [oid], directory).get(oid))
-    oids = [head.oid for head in shown.recent]
-    return replace(shown, recent_signatures=tuple(map(check_signatures(repository, oids, directory).get, oids)))
+    return replace(shown, recent=tuple(_add_signatures(repository, shown.recent, directory)))
 
 
-def _add_signatures(repository: Repository, items: Iterable[Result], directory: str) -> Iterator[Result]:
+def _add_signatures(repository: Repository, items: Iterable[Any], directory: str) -> Iterator[LogEntry]:
     settings = read_signing_settings(directory)
     rest = iter(items)
     while batch := list(islice(rest, _AT_ONCE)):
-        oids = [item.head.oid for item in batch if isinstance(item, LogEntry)]
-        found = check_signatures(repository, oids, directory, settings)
+        found = check_signatures(repository, [item.head.oid for item in batch], directory, settings)
         for item in batch:
-            yield replace(item, signature=found.get(item.head.oid)) if isinstance(item, LogEntry) else item
+            yield replace(item, signature=found.get(item.head.oid))

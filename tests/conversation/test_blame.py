@@ -89,12 +89,11 @@ def test_the_result_of_a_tool_is_blamed_on_the_agent_that_called_it(repository):
     (row,) = found.rows
     assert (row.head.author, row.call_message.author, row.call.fields["name"]) == ("tool", "planner", "Edit")
     assert row.call.fields["input"] == {"file_path": "b/app.py"}
-    assert found.on_active_branch
     (line,) = piped(found).splitlines()
     assert line.split("\t")[1:7:2] == ["planner", "files/b/app.py", "edit"]
     assert line.endswith("→ Edit b/app.py")
     lines = seen_lines(found)
-    assert lines[0] == "On conv-001/main, the active branch:"
+    assert lines[0] == "On conv-001/main:"
     assert lines[1] == "files/b/app.py: edit"
     assert lines[2].endswith("→ Edit b/app.py")
     assert "planner" in lines[2]

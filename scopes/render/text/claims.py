@@ -112,8 +112,7 @@ def render_blame_list(result: BlameList, view: View) -> None:
         return
     revision = result.revision
     place = revision.branch or revision.oid[:SHORT_ID_LENGTH]
-    active = ", the active branch" if result.on_active_branch else ""
-    view.line("On ", Span(f"{revision.conversation}/{place}", "branch"), f"{active}:")
+    view.line("On ", Span(f"{revision.conversation}/{place}", "branch"), ":")
     for row in result.rows:
         view.sentence(Span(claim_name(row.key, row.agent), "heading"), ": ", _value_text(row))
         head = row.call_message or row.head
