@@ -30,14 +30,13 @@ from scopes.history.messages import check_author
 from scopes.history.names import read_active_branch, resolve_branch_name
 from scopes.model.message import TYPED_KINDS, Author, Message, MessageKind, payload_key
 from scopes.store.projects import cache_directory
-from scopes.tokens.count import choose_tokenizer, rank_file_paths, resolve_model
+from scopes.store.repository import Repository
+from scopes.tokens.count import TokenizerChoice, choose_tokenizer, rank_file_paths, resolve_model
 
 if TYPE_CHECKING:
     import scopes
     from scopes.context.request import Request
     from scopes.secret_scan.clearance import Mode
-    from scopes.store.repository import Repository
-    from scopes.tokens.count import TokenizerChoice
     from scopes.usage.usage import By
 
 
@@ -176,8 +175,9 @@ class Branch(BranchHandle):
 class Conversation(ConversationHandle):
     """A conversation with the operations as methods; `author` is the default author of messages.
 
-    Where a method takes an author, it is an `Author`, or the name of an agent as a text. Proposals and facts are named
-    by their ids or unique prefixes; a collaboration by its branch, or it is the only open one.
+    Where a method takes an author, it is an `Author`, or the name of an agent as a text. With `dry_run` it returns what
+    it would do, and changes nothing. Proposals and facts are named by their ids or unique prefixes; a collaboration by
+    its branch, or it is the only open one.
 
     A merge, rebase or cherry-pick that stops on conflicts returns an outcome, and makes its conflict-resolution branch
     the active one: a message appended without a branch goes there. Finish with `resolve` and `continue_...`, or with
@@ -273,10 +273,7 @@ class Conversation(ConversationHandle):
         branch: str | None = None,
         **fields: Unpack[MessageFields],
     ) -> scopes.MessageAppended:
-        """Append a message to a branch (default: the active one); it is on disk when this returns.
-
-        author: an `Author`, or the name of an agent; default: the author of the store, a human unless set otherwise.
-        """
+        """Append a message to a branch (default: the active one); it is on disk when this returns."""
         message = make_message(text, self._author(author), kind, fields)
         return append.append(self.repository, self.id, message, branch=branch)
 
@@ -305,10 +302,7 @@ class Conversation(ConversationHandle):
     def withdraw_decision(
         self, topic: str, reason: str = "", *, author: Who = None, branch: str | None = None, dry_run: bool = False
     ) -> scopes.DecisionWithdrawn:
-        """Withdraw the decision on a topic, in any spelling, by appending a new message.
-
-        dry_run: return what would be withdrawn, and change nothing.
-        """
+        """Withdraw the decision on a topic, in any spelling, by appending a new message."""
         who = self._author(author)
         return decisions.withdraw_decision(
             self.repository, self.id, topic, reason=reason, author=who, branch=branch, dry_run=dry_run
@@ -329,7 +323,6 @@ class Conversation(ConversationHandle):
 
         only_last: contexts start at the compaction before the last one.
         reason: the text of the notices.
-        dry_run: return the compactions, and change nothing.
         """
         from scopes.memory.uncompact import uncompact
 
@@ -391,7 +384,6 @@ class Conversation(ConversationHandle):
         full: all messages, not those since the last compaction.
         reasoning: quote the reasoning in the answers.
         secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
-        dry_run: return what would be written, and write nothing.
         """
         from scopes.handover import checkout
         from scopes.handover.resume import User

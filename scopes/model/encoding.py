@@ -47,14 +47,15 @@ def dump(value: Json) -> bytes:
     """Encode a value as canonical JSON, ending in one newline.
 
     Raises:
-        Invalid: a key is not text, a value is not JSON, NaN or infinite, an integer has more than 4300 digits, nesting
-            is deeper than 200 levels, or two keys are equal except that one splits a surrogate pair.
+        Invalid: a key is not text, a value is not JSON, NaN or infinite, an integer has more than 4300 digits, or
+            nesting is deeper than 200 levels.
     """
-    text = _write(value)
+    text = _ENCODER.encode(_arrange(value, MAX_DEPTH, sorted)) + "\n"
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _write(_join_surrogates(value)).encode("utf-8", "backslashreplace")
+        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return joined.encode("utf-8", "backslashreplace")
 
 
 def load_distinct(data: bytes) -> Json:
@@ -88,10 +89,6 @@ def load(data: bytes, decoder: json.JSONDecoder | None = None) -> Json:
 def without_none(**fields: Value | None) -> dict[str, Value]:
     """Return the fields that are not None, in order: unknown fields of a JSON object are absent."""
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _write(value: Json) -> str:
-    return _ENCODER.encode(_arrange(value, MAX_DEPTH, sorted)) + "\n"
 
 
 def _arrange(value: Json, levels_left: int, order: _Order) -> Json:
@@ -141,27 +138,6 @@ def _number(value: object) -> float:
         case _:
             what = f"a value of type {type(value).__name__}"
     raise Invalid(f"{what} cannot be stored as JSON")
-
-
-def _join_surrogates(value: Json) -> Json:
-    """Copy a value and join the halves of each surrogate pair."""
-    match value:
-        case str():
-            return _joined(value)
-        case list():
-            return list(map(_join_surrogates, value))
-        case Foreign():
-            return Foreign(_join_surrogates(value.value))
-        case dict():
-            members = dict(zip(map(_joined, value), map(_join_surrogates, value.values()), strict=True))
-            if len(members) < len(value):
-                raise Invalid("two keys of an object are the same text, one of them with a split surrogate pair")
-            return members
-    return value
-
-
-def _joined(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _damaged(reason: str) -> Corrupt:

@@ -226,7 +226,6 @@ class FileEdit(NamedTuple):
     replacements: tuple[Replacement, ...] = ()
     hunks: tuple[Hunk, ...] = ()
     source: str | None = None  # the old path of a rename
-    target: str | None = None  # the new path of a file that was deleted by a rename
 
 
 def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
@@ -242,17 +241,12 @@ def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
     return tuple(dict.fromkeys(touches))
 
 
-def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
+def edits_of_call(call: Part, structured: Mapping[str, Any]) -> list[FileEdit]:
     """Return what a call did to files, from its arguments and the structured result, if there is one."""
     edits = _edits_of_arguments(call, structured)
-    if any(edit.op not in {"edit", "create"} or _has_text(edit) for edit in edits):
+    if any(e.op not in {"edit", "create"} or e.after is not None or e.replacements or e.hunks for e in edits):
         return edits
     return list(_read_diffs(structured)) or edits  # arguments may only name the file
-
-
-def _has_text(edit: FileEdit) -> bool:
-    """Return True if it is known what an edit wrote."""
-    return edit.after is not None or bool(edit.replacements) or bool(edit.hunks)
 
 
 def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
@@ -268,10 +262,10 @@ def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
             yield FileEdit(path, "delete")
 
 
-def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
-    arguments = {} if call is None else _object(call.fields.get("input"))
+def _edits_of_arguments(call: Part, structured: Mapping[str, Any]) -> list[FileEdit]:
+    arguments = _object(call.fields.get("input"))
     reported = list(_read_changes(_object(structured.get("changes"))))[:MAX_EDITS]
-    if reported or call is None:
+    if reported:
         return reported
     path = next((text for name in FILE_PATHS if (text := _text_or_none(arguments.get(name)))), None)
     operation = FILE_TOOLS.get(_text_or_none(call.fields.get("name")) or "")
