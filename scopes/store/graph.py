@@ -109,12 +109,7 @@ def _search(
 
 
 def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
-    """Return True if `ancestor` is reachable from `descendant`; a commit is its own ancestor.
-
-    Raises:
-        NotFound: one of the commits is not in the store.
-        Corrupt, Inaccessible: an object cannot be read.
-    """
+    """Return True if `ancestor` is reachable from `descendant`, or is it; raise NotFound if the store lacks one."""
     if ancestor == descendant:
         return True
     try:
@@ -130,9 +125,6 @@ def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, .
 
     Criss-cross merges have several. libgit2 finds one of them; if either side is linear down to it, there is no other
     one, and the full search is skipped.
-
-    Raises:
-        NotFound: a commit is not in the store.
     """
     base = _find_merge_base(repository, one, two)
     if base is None:

@@ -64,11 +64,7 @@ class StoreLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock exclusively.
-
-        Raises:
-            Busy, Inaccessible, Corrupt: as for `shared`.
-        """
+        """Hold the lock exclusively; raises as `shared` does."""
         with self._hold(fcntl.LOCK_EX) as lock:
             _write_text(lock, f"{os.getpid()}\n")
             try:

@@ -261,11 +261,7 @@ def format_tree(entries: Iterable[TreeEntry]) -> bytes:
 
 
 def parse_tree(data: bytes) -> dict[str, TreeEntry]:
-    """Parse a tree: its entries by name, in stored order.
-
-    Raises:
-        Corrupt: the bytes are not a tree.
-    """
+    """Parse a tree: its entries by name, in stored order; or raise Corrupt, as all that read a tree do."""
     return {entry.name: entry for entry in (_entry(*line) for line in _read_lines(data))}
 
 
@@ -273,9 +269,6 @@ def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, T
     """Return the old and the new entry of every name that differs between two trees, sorted by name.
 
     Only differing entries are parsed: a message changes one of thousands in a directory.
-
-    Raises:
-        Corrupt: the bytes are not a tree.
     """
     old_lines, new_lines = _line_set(old), _line_set(new)
     entries = (starmap(_entry, lines) for lines in (old_lines - new_lines, new_lines - old_lines))
@@ -284,21 +277,13 @@ def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, T
 
 
 def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
-    """Return the entry of a tree with this name; None if there is none.
-
-    Raises:
-        Corrupt: the bytes are not a tree.
-    """
+    """Return the entry of a tree with this name; None if there is none."""
     encoded = name.encode("utf-8", "surrogateescape")
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
 def list_modes(data: bytes) -> set[bytes]:
-    """Return the modes of the entries of a tree: other programs write more than those of files and directories.
-
-    Raises:
-        Corrupt: the bytes are not a tree.
-    """
+    """Return the modes of the entries of a tree: other programs write more than those of files and directories."""
     return {mode for mode, _, _ in _read_lines(data)}
 
 
@@ -365,11 +350,7 @@ def clamp_time(time: int) -> int:
 
 
 def parse_commit(oid: Oid, data: bytes) -> Commit:
-    """Parse a commit.
-
-    Raises:
-        Corrupt: the bytes are not a commit.
-    """
+    """Parse a commit, or raise Corrupt."""
     text = data.decode("utf-8", "replace")
     usual = _USUAL_COMMIT.fullmatch(text)
     if usual is None:
@@ -406,11 +387,7 @@ def object_id(kind: str, data: bytes) -> Oid:
 
 
 def parse_tree_id(oid: Oid, data: bytes) -> Oid:
-    """Parse only the id of the tree of a commit.
-
-    Raises:
-        Corrupt: the bytes are not a commit.
-    """
+    """Parse only the id of the tree of a commit, or raise Corrupt."""
     if not data.startswith(b"tree "):
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
     return Oid(data[5:45].decode("ascii", "replace"))
@@ -474,12 +451,7 @@ def _parse_trailers(rest: str) -> dict[str, str]:
 
 
 def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
-    """Return kind and bytes of a loose object; None if there is no such file.
-
-    Raises:
-        Corrupt: the file is damaged.
-        OSError: the file cannot be read.
-    """
+    """Return kind and bytes of a loose object, None if there is no such file; or raise Corrupt or OSError."""
     try:
         stored = read_regular(f"{objects_directory}/{oid[:2]}/{oid[2:]}", _MAX_STORED_BYTES)
     except FileNotFoundError:
@@ -496,11 +468,7 @@ def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
 
 
 def _inflate(stored: bytes) -> tuple[str, bytes]:
-    """Return kind and content of a compressed object; never decompress more than the size that its header gives.
-
-    Raises:
-        ValueError, zlib.error: it is damaged, or larger than MAX_OBJECT_BYTES.
-    """
+    """Return kind and content of a compressed object; never decompress more than the size that its header gives."""
     stream = zlib.decompressobj()
     header, end, start = stream.decompress(stored, _MAX_HEADER_BYTES).partition(b"\0")
     match = _HEADER.fullmatch(header)
@@ -520,11 +488,7 @@ class LooseReader(pygit2.OdbBackend):
         self._directory = objects_directory
 
     def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
-        """Return type code and bytes of an object; on KeyError libgit2 tries the packs.
-
-        Raises:
-            Corrupt, Inaccessible: the file is damaged or cannot be read.
-        """
+        """Return type code and bytes of an object; on KeyError libgit2 tries the packs."""
         try:
             found = find_loose(self._directory, Oid(str(oid)))
         except OSError as error:
@@ -547,11 +511,7 @@ def _damaged(oid: Oid) -> Corrupt:
 
 
 def try_write(objects_directory: str, size: int) -> None:
-    """Write a file as large as a small message where objects are written, and take it away again.
-
-    Raises:
-        OSError: the disk is full, or the directory cannot be written.
-    """
+    """Write a file as large as a small message where objects are written, and take it away again; or raise OSError."""
     path = os.path.join(objects_directory, f"tmp_obj_{os.getpid()}_{random_bytes(8).hex()}")
     try:
         with open(path, "xb") as file:

@@ -33,21 +33,13 @@ _APPEND = re.compile(r"append: (?P<id>\S+) at (?P<time>\S+) after (?P<after>\S+)
 
 
 def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
-    """Yield every operation with its commit, newest first.
-
-    Raises:
-        Corrupt, NotFound: an operation record is damaged or missing.
-    """
+    """Yield every operation with its commit, newest first."""
     for commit in walk_operation_commits(repository):
         yield commit.oid, read_operation(repository, commit)
 
 
 def walk_operation_commits(repository: Repository) -> Iterator[Commit]:
-    """Yield the commit of every operation, newest first; its subject begins with the kind and a colon.
-
-    Raises:
-        Corrupt, NotFound: a commit is damaged or missing.
-    """
+    """Yield the commit of every operation, newest first; its subject begins with the kind and a colon."""
     value = repository.find_ref(refs.OPERATIONS)
     commit = None if value is None else read_commit(repository, Oid(value))
     while commit is not None:

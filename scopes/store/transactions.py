@@ -164,11 +164,7 @@ def _try_append(
 
 
 def _check_failed_move(repository: Repository, ref: str, commit: Oid, error: BaseException) -> None:
-    """Handle an error of a ref update: the ref is unchanged, or it has the new value and was not synced.
-
-    Raises:
-        Inaccessible: the ref is unchanged, or it was moved and cannot be synced; the message says which.
-    """
+    """Raise Inaccessible after a failed move: the ref is unchanged, or it was moved and cannot be synced."""
     what = ref.removeprefix(refs.HEADS)
     if repository.raw_ref(ref) != commit:
         raise refusal(f"move {what}", repository.path, error) from error

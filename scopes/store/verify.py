@@ -257,11 +257,7 @@ class Quarantine:
 
 
 def repair_unopened(path: str) -> tuple[Repair, ...]:
-    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there.
-
-    Raises:
-        Inaccessible: the store belongs to another user, or cannot be written.
-    """
+    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there."""
     damaged, quarantine = list_damaged_files(path), Quarantine(path)
     for name in damaged:
         check_owner(path)
@@ -277,9 +273,6 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
     """Repair the store and yield what was done, or would be done; call it under the exclusive lock.
 
     A `dry_run` cannot foresee what can be repaired only after another repair.
-
-    Raises:
-        Inaccessible: a file cannot be written; what was yielded is done.
     """
     with translated("repair the store", repository.path):
         yield from _rebuild_pack_indexes(repository, quarantine, dry_run=dry_run)
