@@ -22,7 +22,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scopes.clock import random_bytes
-from scopes.errors import Corrupt, Inaccessible, Invalid
+from scopes.errors import Corrupt, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
@@ -351,9 +351,9 @@ def write_setting(path: str, key: str, value: str | None) -> bool:
 
     Raises:
         Busy: another program keeps the file locked.
-        Inaccessible: the file cannot be written, or it was written and could not be synced; the message says which.
+        Inaccessible: the file cannot be written or synced.
     """
-    from scopes.store.objects import is_locked, pygit2, refusal
+    from scopes.store.objects import is_locked, pygit2, refusal, translated
 
     files = pygit2.Config(path)
     if value is None and key not in files:
@@ -370,14 +370,9 @@ def write_setting(path: str, key: str, value: str | None) -> bool:
             remove_orphans([f"{path}.lock"])
         else:
             break
-    try:
+    with translated(f"write the setting {key}", os.path.dirname(path)):
         for synced in (path, os.path.dirname(path)):
             sync(synced)
-    except OSError as error:
-        raise Inaccessible(
-            f"the setting {key} was written, but could not be synced: a power cut may lose it",
-            hint=f"check the disk of {path}",
-        ) from error
     return True
 
 
@@ -511,14 +506,14 @@ def read_addresses(store: str) -> dict[str, str]:
 
 
 def read_entries(store: str) -> dict[str, tuple[str, bool]]:
-    """Return the addresses by name, and whether conversations are branches there, as `read_addresses` does."""
+    """Return the addresses by name, and whether conversations are branches there."""
     document = _read_remotes(store)
     branches = document.get("as_branches", [])
     return {name: (address, name in branches) for name, address in document["remotes"].items()}
 
 
 def read_first(store: str) -> str | None:
-    """Return the remote that was added first, if that is known; raises as `read_addresses` does."""
+    """Return the remote that was added first, if that is known."""
     first: str | None = _read_remotes(store).get("first")
     return first
 
@@ -527,7 +522,7 @@ def find_default(store: str, setting: str | None) -> str | None:
     """Return which remote a command is about if it names none; None if that is not clear.
 
     It is the one that the setting names, whether it exists or not; else `origin`, the first one that was added, or the
-    only one. A later repository of a remote stands for that remote. Raises as `read_addresses` does.
+    only one. A later repository of a remote stands for that remote.
     """
     names = read_addresses(store)
     if setting:

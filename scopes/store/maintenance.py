@@ -115,9 +115,8 @@ def drop_unreachable(repository: Repository) -> None:
 def _is_unsearched(repository: Repository) -> bool:
     """Return True if a large part of the packed bytes was never searched for deltas.
 
-    Git does not search for deltas between objects of the same pack again, and bulk writing makes no deltas: 2,000
-    states of a conversation then take three times the space. A pack that git made of the whole store has a bitmap.
-    Small packs need no extra search: git compares their objects with those of other packs.
+    Bulk writing makes no deltas, and git searches between packs only: 2,000 states of a conversation take three times
+    the space. A pack that git made of the whole store has a bitmap.
     """
     directory = os.path.join(repository.path, "objects", "pack")
     with translated("list the packs", repository.path):

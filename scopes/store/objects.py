@@ -606,13 +606,6 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
     while stack:
         prefix, before, after = stack.pop()
         data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
-        if not data[0]:  # a long branch adds directories with very many files
-            for name, oid, is_tree in sorted(parse_tree(data[1]).values()):
-                if is_tree:
-                    stack.append((f"{prefix}{name}/", None, oid))
-                else:
-                    yield prefix + name, None, oid
-            continue
         for name, (left, right) in compare_trees(*data).items():
             path = prefix + name
             old_tree, old_blob = _by_kind(left)

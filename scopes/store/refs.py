@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, OperationId, is_oid
-from scopes.regular_file import MAX_PACKED_BYTES, UNUSABLE, UnusableFile, read_regular
+from scopes.regular_file import MAX_PACKED_BYTES, UnusableFile, read_regular
 
 HEADS = "refs/heads/"
 META = "refs/scopes/meta/"
@@ -235,10 +235,7 @@ class RefFiles(NamedTuple):
         return digest.hexdigest()
 
     def list_damaged(self, prefixes: tuple[str, ...]) -> list[str]:
-        """Return the refs with one of the prefixes whose files are damaged, sorted by name.
-
-        A file that is not a regular file is damaged, and so is a symbolic link to a directory.
-        """
+        """Return the refs with one of the prefixes whose files are damaged, sorted by name."""
         return sorted(name for name, value in self.loose.items() if value is None and name.startswith(prefixes))
 
     def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
@@ -291,11 +288,6 @@ def _walk_loose(store: str, prefix: str, read: Callable[[str], str | None]) -> I
             with os.scandir(os.path.join(store, directory)) as entries:
                 matching = [entry for entry in entries if entry.name.startswith(start)]
         except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            if error.errno not in UNUSABLE:
-                raise
-            yield directory, None  # too deep, or a loop of links
             continue
         for entry in matching:
             name = f"{directory}/{entry.name}"

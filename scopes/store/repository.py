@@ -130,13 +130,8 @@ def note_prune(store: str) -> None:
     Raises:
         Inaccessible: the disk is full, or not writable; nothing may be deleted.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with translated("prepare to delete objects", store):
-        descriptor = os.open(os.path.join(store, _PRUNES_FILE), flags, 0o600)
-        try:
-            os.write(descriptor, b"\n")
-        finally:
-            os.close(descriptor)
+    with translated("prepare to delete objects", store), open(os.path.join(store, _PRUNES_FILE), "ab") as file:
+        file.write(b"\n")
 
 
 def again_after_prunes(store: str, work: Callable[[], _Value]) -> _Value:
