@@ -221,7 +221,7 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "x", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
@@ -239,9 +239,7 @@ class Quarantine:
 
     def set_known(self, known: Mapping[str, Oid]) -> None:
         """Replace the refs that git finds, so that what they reach is not sent again, nor a ref made with its value."""
-        path = os.path.join(self.path, _PACKED_REFS)
         with translated("prepare a directory for git", self.path):
-            os.unlink(path)
             _write_refs(self.path, known)
 
     def list_packs(self) -> list[str]:

@@ -246,13 +246,8 @@ class PackWriter:
             index.append(self._index.format(checksum))
             for file in (pack, index):
                 file.close(durable=self._durable)
-            if not os.path.isfile(f"{target}.idx"):
-                try:
-                    os.rename(pack.path, f"{target}.pack")
-                    os.rename(index.path, f"{target}.idx")
-                finally:
-                    if not os.path.isfile(f"{target}.idx"):
-                        _unlink(f"{target}.pack")
+            os.rename(pack.path, f"{target}.pack")
+            os.rename(index.path, f"{target}.idx")
             if self._durable:
                 sync(self._directory)
             self._installed.append(f"pack-{checksum.hex()}.pack")

@@ -13,9 +13,8 @@ import pytest
 
 from scopes import clock
 from scopes.conversation.list import list_conversations
-from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.store.objects import MAX_OBJECT_BYTES, find_loose
+from scopes.store.objects import find_loose
 from scopes.store.operations import walk_moves
 from scopes.store.refs import read_ref_files
 from tests.cli.running import environment
@@ -177,15 +176,6 @@ def test_objects_around_the_limits_of_the_header_are_read(repository):
         data = os.urandom(size)
         oid = repository.write("blob", data)
         assert find_loose(f"{repository.path}/objects", oid) == ("blob", data)
-
-
-def test_an_object_over_the_maximum_is_damage(repository, monkeypatch):
-    assert MAX_OBJECT_BYTES == 256 << 20
-    monkeypatch.setattr("scopes.store.objects.MAX_OBJECT_BYTES", 1000)
-    objects = f"{repository.path}/objects"
-    assert find_loose(objects, repository.write("blob", b"x" * 1000))
-    with pytest.raises(Corrupt, match="is damaged"):
-        find_loose(objects, repository.write("blob", b"x" * 1001))
 
 
 def test_the_index_of_a_list_names_the_damaged_ref_each_time(store, tmp_path):
