@@ -95,14 +95,14 @@ def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification
         return first
     try:
         with repository.lock.exclusive():
-            return _check_store(repository, more_checks, locked=True)
+            return _check_store(repository, more_checks)
     except Inaccessible as error:
         note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
         return replace(first, notes=(note,))
 
 
-def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: bool = False) -> Verification:
-    """Check the whole store; `locked` if the caller holds the exclusive lock.
+def _check_store(repository: Repository, more_checks: MoreChecks) -> Verification:
+    """Check the whole store.
 
     If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
     """
@@ -121,7 +121,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
         findings += walk_file_defects(repository)
         findings += walk_object_defects(repository)
         findings += [defect.finding() for defect in walk_ref_defects(repository, values)]
-        findings += walk_leftover_defects(repository, locked=locked)
+        findings += walk_leftover_defects(repository)
         findings += _metadata_defects(repository, tips)
         for ref, tip in branches.items():
             findings += _message_defects(repository, ref.removeprefix(refs.HEADS), tip, seen)
@@ -221,7 +221,7 @@ def repair(
     quarantine = Quarantine(repository.path)
     with repository.lock.exclusive():
         repairs = before + tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
-        remaining = () if dry_run else _check_store(repository, more_checks, locked=True).findings
+        remaining = () if dry_run else _check_store(repository, more_checks).findings
     return Repaired(
         path=repository.path,
         dry_run=dry_run,

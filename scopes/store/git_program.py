@@ -201,9 +201,6 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
     """Create a git directory that has the objects, refs and reflogs of a store, and not its configuration or hooks.
 
     It is in the store, so that the next gc finds it if this process is killed, or among the temporary files.
-
-    Raises:
-        Inaccessible: it cannot be created.
     """
     with translated("prepare a directory for git", store):
         if in_store:
@@ -224,7 +221,7 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "x", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
@@ -241,14 +238,8 @@ class Quarantine:
         self.pack_directory = os.path.join(path, "objects", "pack")
 
     def set_known(self, known: Mapping[str, Oid]) -> None:
-        """Replace the refs that git finds, so that what they reach is not sent again, nor a ref made with its value.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
-        path = os.path.join(self.path, _PACKED_REFS)
+        """Replace the refs that git finds, so that what they reach is not sent again, nor a ref made with its value."""
         with translated("prepare a directory for git", self.path):
-            os.unlink(path)
             _write_refs(self.path, known)
 
     def list_packs(self) -> list[str]:
@@ -284,9 +275,6 @@ def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = Tru
 
     known: refs that git finds in it, so that what they reach is not sent again; their names begin with `refs/`
     borrows: whether the objects of the store can be read in it
-
-    Raises:
-        Inaccessible: the disk failed.
     """
     from tempfile import mkdtemp
 
@@ -473,11 +461,7 @@ class Signer:
         self._settings: Mapping[str, str] | None = None
 
     def sign(self, commit: bytes) -> bytes:
-        """Return the bytes of a commit with a signature, or as they are where the user's git does not sign.
-
-        Raises:
-            Refused: the signature cannot be made; the hint says what to do.
-        """
+        """Return the bytes of a commit with a signature, or as they are where git does not sign; or raise Refused."""
         if self._choice is False:
             return commit
         if self._settings is None:
@@ -638,9 +622,6 @@ def check_signatures(
     """Return git's verdicts about the signatures of commits; commits without a signature are left out.
 
     directory: the current directory, for conditional settings of git
-
-    Raises:
-        Corrupt, NotFound: a commit cannot be read.
     """
     signed = {oid: data for oid in commits if is_signed(data := read_data(objects, oid, "commit"))}
     if not signed:

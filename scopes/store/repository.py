@@ -130,13 +130,8 @@ def note_prune(store: str) -> None:
     Raises:
         Inaccessible: the disk is full, or not writable; nothing may be deleted.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with translated("prepare to delete objects", store):
-        descriptor = os.open(os.path.join(store, _PRUNES_FILE), flags, 0o600)
-        try:
-            os.write(descriptor, b"\n")
-        finally:
-            os.close(descriptor)
+    with translated("prepare to delete objects", store), open(os.path.join(store, _PRUNES_FILE), "ab") as file:
+        file.write(b"\n")
 
 
 def again_after_prunes(store: str, work: Callable[[], _Value]) -> _Value:
@@ -210,12 +205,7 @@ class Repository:
             self.close()
 
     def require_writable(self) -> None:
-        """Raise an error if the store cannot be written.
-
-        Raises:
-            TooNew: the format of the store is newer than this version of scopes.
-            Refused: the repository shows an earlier state.
-        """
+        """Raise TooNew or Refused if the format of the store is newer, or the repository shows an earlier state."""
         if self.is_past:
             raise Refused(
                 "an earlier state of the store can only be read",
@@ -228,12 +218,7 @@ class Repository:
             )
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object; small trees and commits are kept in memory, which are read again.
-
-        Raises:
-            NotFound: the store has no such object.
-            Corrupt: the object is damaged.
-        """
+        """Return kind and bytes of an object, or raise NotFound or Corrupt; small trees and commits stay in memory."""
         found = self.recent.get(oid)
         if found is None:
             found = self._read_from_disk(oid)
@@ -348,11 +333,7 @@ class Repository:
         return files, {name: value for name, value in merged if value is not None}
 
     def raw_ref(self, name: str) -> str | None:
-        """Return the value of a ref on disk, without the values of a pending operation.
-
-        Raises:
-            Corrupt: the ref is damaged, or one of its files is not a regular file.
-        """
+        """Return the value of a ref on disk, without the values of a pending operation; or raise Corrupt."""
         if self.listed is not None and self.listed.is_past:
             return self.listed.find(name)
         if "/." in name:
@@ -619,9 +600,6 @@ def empty_store() -> Iterator[Repository]:
     """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
 
     Nothing in it is synced to the disk, because it is deleted anyway.
-
-    Raises:
-        Inaccessible: temporary files cannot be written.
     """
     from tempfile import TemporaryDirectory
 

@@ -40,7 +40,7 @@ from scopes.store.repository import (
     check_owner,
     list_damaged_files,
 )
-from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, set_ref
+from scopes.store.transactions import finish_pending, list_orphans, set_ref
 
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
@@ -219,12 +219,9 @@ def _is_intact(repository: Repository, value: str) -> bool:
         return False
 
 
-def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[Finding]:
-    """Report lock files, temporary files and an unfinished operation that dead processes left.
-
-    Without the exclusive lock they may be those of living processes.
-    """
-    for path in list_orphans(repository) if locked else list_leftovers(repository):
+def walk_leftover_defects(repository: Repository) -> Iterator[Finding]:
+    """Report lock files, temporary files and an unfinished operation that dead processes left."""
+    for path in list_orphans(repository):
         yield Finding("warning", path, "a process died and left this file", "remove it: scopes gc")
     if repository.raw_ref(refs.PENDING) is not None:
         cure = "the next command that writes will finish it"
@@ -257,11 +254,7 @@ class Quarantine:
 
 
 def repair_unopened(path: str) -> tuple[Repair, ...]:
-    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there.
-
-    Raises:
-        Inaccessible: the store belongs to another user, or cannot be written.
-    """
+    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there."""
     damaged, quarantine = list_damaged_files(path), Quarantine(path)
     for name in damaged:
         check_owner(path)
@@ -277,9 +270,6 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
     """Repair the store and yield what was done, or would be done; call it under the exclusive lock.
 
     A `dry_run` cannot foresee what can be repaired only after another repair.
-
-    Raises:
-        Inaccessible: a file cannot be written; what was yielded is done.
     """
     with translated("repair the store", repository.path):
         yield from _rebuild_pack_indexes(repository, quarantine, dry_run=dry_run)

@@ -164,18 +164,6 @@ write_bytes(path + '/after', b'')
     assert modes == {LOCK_FILE: 0o600, TURNSTILE_FILE: 0o600, "inside": 0o600, "after": after}
 
 
-@pytest.mark.parametrize("name", [LOCK_FILE, TURNSTILE_FILE])
-def test_a_symbolic_link_as_lock_file_is_not_followed(tmp_path, name):
-    """P13: opened O_NOFOLLOW."""
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    os.symlink(victim, tmp_path / name)
-    for how in ("shared", "exclusive"):
-        with pytest.raises(Inaccessible, match="cannot lock the store"):
-            take(tmp_path, how)
-    assert victim.read_text() == "precious"
-
-
 def test_a_missing_directory_cannot_be_locked(tmp_path):
     with pytest.raises(Inaccessible, match="No such file or directory") as caught:
         take(tmp_path / "gone")
