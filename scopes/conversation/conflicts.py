@@ -153,12 +153,9 @@ def show_conflict(
     return ConflictView(
         row=row,
         texts=texts,
-        talk=discussion.talk,
-        positions=discussion.positions,
-        escalated_to=discussion.escalated_to,
-        escalated_at=discussion.escalated_at,
         sides=sides,
         file=file,
+        **discussion._asdict(),
     )
 
 

@@ -69,40 +69,6 @@ _DROPPING = frozenset({"rebase-conflict", "cherry-pick-conflict", "delete-branch
 _DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
 
 
-class _ConflictTimes:
-    """When conflicts were opened and resolved, from the notices in a history, which is walked only as far as needed."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._recorded = RecordedTimes(repository)
-        self._walks: dict[Oid, tuple[dict[str, Commit], Iterator[tuple[str, Commit]]]] = {}
-
-    def find(self, tip: Oid, conflict: str, *, is_resolved: bool) -> tuple[str | None, str | None, str | None]:
-        """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
-
-        What a merge or replay resolved by itself was opened and resolved at once. All are None without a record.
-        """
-        path, commit = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}", read_commit(self._repository, tip)
-        if find_entry(self._repository, commit.tree, path) is None:
-            return None, None, None
-        resolving = self._find_resolving(tip, conflict) if is_resolved else None
-        opening = resolving or commit
-        while opening.parents:  # the oldest commit, along first parents, that has the record
-            before = read_commit(self._repository, opening.parents[0])
-            if find_entry(self._repository, before.tree, path) is None:
-                break
-            opening = before
-        since, written = known_seconds(opening.time), self._recorded.find(opening.oid, opening.time)
-        resolved = since if resolving is None else known_seconds(resolving.time)
-        return since, None if written is None else known_seconds(written), resolved
-
-    def _find_resolving(self, tip: Oid, conflict: str) -> Commit | None:
-        known, notices = self._walks.setdefault(tip, ({}, walk_resolved(self._repository, [tip])))
-        while conflict not in known and (notice := next(notices, None)) is not None:
-            known.setdefault(*notice)
-        return known.get(conflict)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictRow:
     """One conflict, numbered from 1 within its conversation.
@@ -222,12 +188,28 @@ def _is_discussion(head: MessageHeader) -> bool:
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
-    times, waiting = _ConflictTimes(repository), list_in_progress(repository, conversation)
+    times, waiting = RecordedTimes(repository), list_in_progress(repository, conversation)
     earlier = list_earlier(repository, conversation, *waiting)
     for number, (in_progress, record) in enumerate(_walk(repository, conversation, waiting, ended), 1):
         answers = () if record.status in ENDED else earlier.find(record)
         found = replace(record, earlier=answers) if answers else record
-        yield _row(times, in_progress, number, found), in_progress
+        yield _row(repository, times, in_progress, number, found), in_progress
+
+
+def _find_notices(
+    repository: Repository, tip: Oid, conflict: str, *, is_resolved: bool
+) -> tuple[Commit, Commit | None]:
+    """Return the oldest commit, on the first parents, with the record of a conflict, and the one that resolved it."""
+    path, opening, resolving = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}", read_commit(repository, tip), None
+    if is_resolved:
+        resolving = next((commit for found, commit in walk_resolved(repository, [tip]) if found == conflict), None)
+        opening = resolving or opening
+    while opening.parents:
+        before = read_commit(repository, opening.parents[0])
+        if find_entry(repository, before.tree, path) is None:
+            break
+        opening = before
+    return opening, resolving
 
 
 def list_earlier(repository: Repository, conversation: ConversationId, *waiting: InProgress) -> EarlierResolutions:
@@ -236,12 +218,17 @@ def list_earlier(repository: Repository, conversation: ConversationId, *waiting:
     return EarlierResolutions(repository, conversation, *tips)
 
 
-def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict) -> ConflictRow:
+def _row(
+    repository: Repository, times: RecordedTimes, in_progress: InProgress, number: int, record: Conflict
+) -> ConflictRow:
     since, recorded, resolved = in_progress.entry.created, None, None
     is_resolved = record.status == "resolved"
     if is_resolved or (in_progress.kind == HELD and record.status not in ENDED):
-        opened, recorded, at = times.find(in_progress.tip, record.id, is_resolved=is_resolved)
-        since, resolved = opened or since, (at or since) if is_resolved else None
+        opening, resolving = _find_notices(repository, in_progress.tip, record.id, is_resolved=is_resolved)
+        since, written = known_seconds(opening.time) or since, times.find(opening.oid, opening.time)
+        recorded = None if written is None else known_seconds(written)
+        # what a merge or replay resolved by itself was opened and resolved at once
+        resolved = (since if resolving is None else known_seconds(resolving.time)) if is_resolved else None
     return ConflictRow(
         number=number,
         conversation=in_progress.conversation,
