@@ -70,7 +70,8 @@ from scopes.store.objects import (
     Commit,
     Objects,
     diff_blobs,
-    find_entry,
+    find_file,
+    find_subtree,
     read_blob,
     read_commit,
     read_tree,
@@ -160,10 +161,9 @@ def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
 
 def list_records(objects: Objects, state: Oid | None) -> dict[str, Conflict]:
     """Return the conflicts recorded in a state, by id, ordered by key and type."""
-    entry = None if state is None else find_entry(objects, state, CONFLICTS)
-    if entry is None or not entry.is_tree:
-        return {}
-    records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())
+    tree = find_subtree(objects, state, CONFLICTS)
+    entries = () if tree is None else read_tree(objects, tree).values()
+    records = (decode_conflict(read_blob(objects, each.oid)) for each in entries)
     return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
 
 
@@ -235,7 +235,7 @@ def blame_paths(
         on_key = set() if key is None else {path for path in missing if key_of_path(path) == key}
         setting = changed or set()
         if count_resolutions:
-            setting |= {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
+            setting |= {path for path in on_key if find_file(objects, state, path) == wanted[path]}
         else:
             setting -= on_key
         for path in setting:
@@ -378,12 +378,6 @@ def claim_value(key: str, claim: Any) -> Any:
 def _confidence(message: Message) -> float | None:
     value = (message.payload or {}).get("confidence")
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def blob_at(objects: Objects, state: Oid | None, path: str) -> Oid | None:
-    """Return the blob at a path of a state, or None."""
-    entry = None if state is None else find_entry(objects, state, path)
-    return None if entry is None or entry.is_tree else entry.oid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
