@@ -342,8 +342,8 @@ def _find_decisions(branch: BranchHandle, tip: Oid, path: str) -> tuple[str, ...
     state = state_of(branch.repository, tip)
     claim = find_blob(branch.repository, state, path)
     if claim is None:
-        topic, hint = decoded_key(key_of_path(path)).partition("/")[2], f"scopes decisions {quote(str(branch))}"
-        raise NotFound(f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: {hint}")
+        hint = f"list them: scopes decisions {quote(str(branch))}"
+        raise NotFound(f"no decision on {_topic_of(key_of_path(path))!a} is in effect on {branch}", hint=hint)
     return tuple(_decisions_in(encoding.load(claim)))
 
 

@@ -20,7 +20,6 @@ from scopes.history.messages import (
     MessageHeader,
     RecordedTimes,
     display_time,
-    headers_of,
     message_id_of,
     read_body,
     walk_headers_newest_first,
@@ -349,10 +348,11 @@ class Discussion(NamedTuple):
 
 def read_discussion(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Discussion:
     """Return what was said about a conflict, also after it has ended."""
+    begin, end = in_progress.stopped, in_progress.tip
     if in_progress.kind == HELD:
-        heads = list(headers_of(_walk_while_recorded(repository, in_progress.tip, conflict)))
-    else:
-        heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
+        opening, resolving = _find_notices(repository, end, conflict.id, is_resolved=conflict.status == "resolved")
+        begin, end = opening.oid, end if resolving is None else resolving.oid
+    heads = list(walk_headers_newest_first(repository, [end], {begin}))
     positions: dict[str, ArguedPosition] = {}
     addressee = time = None
     talk = []
@@ -375,28 +375,6 @@ def read_discussion(repository: Repository, in_progress: InProgress, conflict: C
         stated = {each.message for each in positions.values()}
         talk = [head for head in talk if head.id in stated]
     return Discussion(tuple(talk), tuple(positions.values()), addressee, time)
-
-
-def _walk_while_recorded(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:
-    """Yield the commits that have the record of a conflict before it was resolved, without the one that opened it."""
-    path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict.id)}"
-
-    def has_record(commit: Commit) -> bool:
-        return find_entry(repository, commit.tree, path) is not None
-
-    try:
-        commit = read_commit(repository, tip)
-    except NotFound:
-        return  # the branch of an aborted conflict was deleted long ago
-    if conflict.status == "resolved" and has_record(commit):
-        resolved = walk_resolved(repository, [tip])
-        commit = next((each for found, each in resolved if found == conflict.id), commit)
-    while has_record(commit) and commit.parents:
-        below = read_commit(repository, commit.parents[0])
-        if not has_record(below):
-            return
-        yield commit
-        commit = below
 
 
 def find_disagreement(

@@ -192,14 +192,9 @@ def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobCha
 
 def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
     """Return the conflicts that are open in one of the sides, and would still be open after a merge."""
-    found = list_records(objects, divergence.target.state)
-    for path, blob in merge_records(objects, divergence).items():
-        if blob is not None:
-            record = decode_conflict(blob if isinstance(blob, bytes) else read_blob(objects, Oid(blob)))
-            found[record.id] = record
-        else:
-            found = {name: record for name, record in found.items() if conflict_path(record) != path}
-    return [record for record in found.values() if record.status != "resolved"]
+    sides = [list_records(objects, side.state) for side in (divergence.target, divergence.source)]
+    resolved = {record.id for side in sides for record in side.values() if record.status == "resolved"}
+    return [record for record in {**sides[1], **sides[0]}.values() if record.id not in resolved]
 
 
 _TOOL = "tool"  # kind of author
