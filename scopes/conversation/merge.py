@@ -391,18 +391,9 @@ def _stop(
     else:
         _, tip = _write_merge(repository, (request.target_tip, in_progress.tip), plan, text)
     tx = Transaction(repository, request.conversation)
-    name = stop(
-        tx,
-        in_progress,
-        kind=KIND,
-        target=request.target,
-        target_tip=request.target_tip,
-        source=request.source,
-        source_tip=request.source_tip,
-        stopped=tip,
-        parent=request.target,
-        activate=in_progress is not None or not request.keep_active,
-    )
+    document = {"kind": KIND, "target": request.target, "target_tip": request.target_tip}
+    document |= {"source": request.source, "source_tip": request.source_tip, "stopped": tip}
+    name = stop(tx, in_progress, document, activate=in_progress is not None or not request.keep_active)
     summary, change = f"begin to merge {request.source} into {request.conversation}/{request.target}", f"create {name}"
     if in_progress is not None:
         summary, change = f"continue merge on {request.conversation}/{name}", f"continue merge on {name}"
