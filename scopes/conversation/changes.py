@@ -48,7 +48,7 @@ from scopes.history.transaction import AGENT_FILES, find_tree, read_json
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, decoded_key, folded_key, key_of_path
-from scopes.merge.plan import blame_paths, blob_at, claim_value
+from scopes.merge.plan import blame_paths, claim_value
 from scopes.merge.resolve import BOTH
 from scopes.model import encoding
 from scopes.model.conversation import MergeRequest
@@ -69,7 +69,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Note, Result, Stream, few
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.objects import Commit, diff_blobs, read_blob, read_commit, walk_blobs
+from scopes.store.objects import Commit, diff_blobs, find_file, read_blob, read_commit, walk_blobs
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
@@ -504,7 +504,7 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
             continue
         if len(commit.parents) > 1 and isinstance(claim, dict) and claim.keys() == {BOTH}:
             for parent in commit.parents:
-                value = blob_at(repository, state_of(repository, parent), path)
+                value = find_file(repository, state_of(repository, parent), path)
                 yield from _walk_rows(repository, parent, {} if value is None else {path: value})
         else:
             key = key_of_path(path)

@@ -27,7 +27,6 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, 
 from scopes.merge.compare import find_divergence, state_of
 from scopes.merge.conflicts import (
     ConflictRow,
-    EndedConflicts,
     changes_made_since,
     find_disagreement,
     is_id_prefix,
@@ -153,12 +152,9 @@ def show_conflict(
     return ConflictView(
         row=row,
         texts=texts,
-        talk=discussion.talk,
-        positions=discussion.positions,
-        escalated_to=discussion.escalated_to,
-        escalated_at=discussion.escalated_at,
         sides=sides,
         file=file,
+        **discussion._asdict(),
     )
 
 
@@ -177,15 +173,10 @@ def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:
         read_conflict(repository, latest, name)
         return latest
 
-    def having(ended: EndedConflicts | None) -> list[ConversationId]:
-        return [
-            each
-            for each in conversation_ids(repository)
-            if any(row.conflict.id.startswith(name) for row in walk_conflicts(repository, each, ended=ended))
-        ]
-
-    # the operations are read only if no open conflict has that id
-    found = (having(None) or having(read_ended(repository))) if is_id_prefix(name) else []
+    every = list_conflicts(repository, include_all=True).conflicts if is_id_prefix(name) else ()
+    rows = [row for row in every if row.conflict.id.startswith(name)]
+    rows = [row for row in rows if row.conflict.status not in ENDED] or rows
+    found = list(dict.fromkeys(row.conversation for row in rows))
     if len(found) == 1:
         return found[0]
     if found:
@@ -420,15 +411,13 @@ def _read_earlier(
     """
     found = list_earlier(repository, in_progress.conversation, in_progress).find(conflict)
     command = f"scopes conflicts resolve {quote(in_progress.conversation)} {quote(conflict.id[:8])} --take source"
-    if not found:
-        raise Refused(f"conflict {conflict.id} was not resolved before", hint=f"take a side: {command}")
     if len(found) > 1:
         names = ", ".join(f"{each.actor} in {each.conflict}" for each in found)
         raise Refused(f"it was resolved before in different ways: {names}", hint=f"take a side: {command}")
-    if found[0].choice is None:
-        text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
-        raise Refused(text, hint=f"take a side: {command}")
-    return found[0].choice, found[0]
+    for earlier in found:
+        if earlier.choice is not None:
+            return earlier.choice, earlier
+    raise Refused(f"conflict {conflict.id} was not resolved before with such a value", hint=f"take a side: {command}")
 
 
 def _write(  # noqa: PLR0917 - the parts of a decision

@@ -22,7 +22,7 @@ from scopes.model.encoding import decode_component
 from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import BlobChange, find_blob, find_entry, read_blob, walk_blobs
+from scopes.store.objects import BlobChange, find_blob, find_subtree, read_blob, walk_blobs
 from scopes.store.repository import Repository
 
 
@@ -201,12 +201,11 @@ class _Claims:
 
     def _read(self, tip: Oid) -> Mapping[str, Any]:
         state = state_of(self.repository, tip)
-        entry = None if state is None else find_entry(self.repository, state, DECISIONS)
-        if entry is None or not entry.is_tree:
-            return {}
+        tree = find_subtree(self.repository, state, DECISIONS)
+        blobs = () if tree is None else walk_blobs(self.repository, tree)
         return {
             f"{DECISIONS}/{name.removesuffix('=')}": encoding.load(read_blob(self.repository, blob))
-            for name, blob in walk_blobs(self.repository, entry.oid)
+            for name, blob in blobs
         }
 
 
@@ -341,10 +340,10 @@ def _find_decisions(branch: BranchHandle, tip: Oid, path: str) -> tuple[str, ...
         NotFound: no decision on it is in effect.
     """
     state = state_of(branch.repository, tip)
-    claim = None if state is None else find_blob(branch.repository, state, path)
+    claim = find_blob(branch.repository, state, path)
     if claim is None:
-        topic, hint = decoded_key(key_of_path(path)).partition("/")[2], f"scopes decisions {quote(str(branch))}"
-        raise NotFound(f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: {hint}")
+        hint = f"list them: scopes decisions {quote(str(branch))}"
+        raise NotFound(f"no decision on {_topic_of(key_of_path(path))!a} is in effect on {branch}", hint=hint)
     return tuple(_decisions_in(encoding.load(claim)))
 
 

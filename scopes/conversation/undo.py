@@ -44,14 +44,13 @@ from scopes.merge.in_progress import (
     list_in_progress,
     next_command,
 )
-from scopes.merge.plan import blob_at
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, Result, first_few
 from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
-from scopes.store.objects import BlobChange, Objects, diff_blobs, read_commit, read_tree, update_tree
+from scopes.store.objects import BlobChange, Objects, diff_blobs, find_file, read_commit, read_tree, update_tree
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -510,7 +509,7 @@ def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -
                 continue
             files, tree = found.setdefault(change.ref, {}), tree_of(repository, repository.find_ref(change.ref))
             for path, before, after in walk_path_changes(repository, change):
-                if (files[path] if path in files else blob_at(repository, tree, path)) != after:
+                if (files[path] if path in files else find_file(repository, tree, path)) != after:
                     hint = _hint_later(repository, operations, operation, change.ref, path)
                     raise Refused(f"what '{operation.summary}' changed was changed again since", hint=hint)
                 files[path] = before
@@ -520,7 +519,7 @@ def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -
         waiting = find_tree(repository, value, inbox) if blob is None and path.startswith(AGENT_FILES) else None
         names = {} if waiting is None else read_tree(repository, waiting)
         if any(agents.get(f"{inbox}/{name}", waiting) is not None for name in names):
-            agent = blob_at(repository, tree_of(repository, value), path)
+            agent = find_file(repository, tree_of(repository, value), path)
             name = "NAME" if agent is None else str(read_json(repository, agent).get("name"))
             text = f"the agent has got messages since '{operations[0].summary}'"
             raise Refused(text, hint=f"remove it: scopes agents remove {quote(name)}")

@@ -41,10 +41,10 @@ from scopes.store.objects import (
     Commit,
     Objects,
     diff_blobs,
-    find_entry,
+    find_file,
+    find_subtree,
     read_blob,
     read_commit,
-    read_tree,
     update_tree,
 )
 from scopes.store.repository import Repository
@@ -89,8 +89,7 @@ class Divergence:
 
 def state_of(objects: Objects, commit: Oid) -> Oid | None:
     """Return the tree below `state/` of a commit; None if it has none."""
-    entry = read_tree(objects, read_commit(objects, commit).tree).get(STATE_DIRECTORY)
-    return entry.oid if entry is not None and entry.is_tree else None
+    return find_subtree(objects, read_commit(objects, commit).tree, STATE_DIRECTORY)
 
 
 def find_divergence(
@@ -165,15 +164,11 @@ def _diff_at(
     objects: Objects, before: Oid | None, after: Oid | None, prefix: str
 ) -> Iterator[tuple[str, Oid | None, Oid | None]]:
     """Yield the differences at the leaf of a prefix and below it."""
-    old, new = (None if state is None else find_entry(objects, state, f"{prefix}=") for state in (before, after))
+    old, new = (find_file(objects, state, f"{prefix}=") for state in (before, after))
     if old != new:
-        blobs = [None if entry is None or entry.is_tree else entry.oid for entry in (old, new)]
-        yield f"{prefix}=", blobs[0], blobs[1]
-    old, new = (None if state is None else find_entry(objects, state, prefix) for state in (before, after))
-    if old != new:
-        trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (old, new)]
-        for path, left, right in diff_blobs(objects, trees[0], trees[1]):
-            yield f"{prefix}/{path}", left, right
+        yield f"{prefix}=", old, new
+    for path, left, right in diff_blobs(objects, *(find_subtree(objects, state, prefix) for state in (before, after))):
+        yield f"{prefix}/{path}", left, right
 
 
 def _merge_bases(repository: Repository, objects: Objects, bases: tuple[Oid, ...]) -> Oid | None:

@@ -29,7 +29,7 @@ from scopes.model.message import (
     folded,
 )
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_entry, read_commit, read_tree
+from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_file, find_subtree, read_commit, read_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"
@@ -173,9 +173,9 @@ def find_restated(
         if message_id_of(commit) in known:
             continue
         for path in _stated_paths(objects, commit, after):
-            old, new = (None if state is None else find_entry(objects, state, path) for state in (before, after))
+            old, new = (find_file(objects, state, path) for state in (before, after))
             if old is not None and old == new:
-                found.setdefault(key_of_path(path), {})[path] = Restated(commit.oid, old.oid)
+                found.setdefault(key_of_path(path), {})[path] = Restated(commit.oid, old)
     return found
 
 
@@ -201,15 +201,15 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
         for key in _resolved_keys(read_message_at(objects, commit.tree).extra):
             if group_of(key) in _STATED_GROUPS:
                 yield f"{key}="
-                entry = find_entry(objects, state, key)
-                agents = read_tree(objects, entry.oid) if entry is not None and entry.is_tree else ()
+                tree = find_subtree(objects, state, key)
+                agents = () if tree is None else read_tree(objects, tree)
                 yield from (f"{key}/{name}" for name in agents)
 
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
     """Read a message; without its payload if a state says that it was amended or retracted."""
     message = read_message_at(objects, commit.tree)
-    amended = None if state is None else find_entry(objects, state, leaf(MESSAGES, message.id))
+    amended = find_file(objects, state, leaf(MESSAGES, message.id))
     return message if amended is None else Message(id=message.id, author=message.author, parts=())
 
 
@@ -241,8 +241,7 @@ def _claims_at(
     kind = commit.kind
     wanted = list(paths)
     if kind in TYPED_KINDS and message_id_of(commit) != withdrawn:
-        state = find_entry(objects, tree, STATE_DIRECTORY)
-        claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
+        claims = stated_claims(_read_valid(objects, commit, find_subtree(objects, tree, STATE_DIRECTORY)))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
         extra = read_message_at(objects, commit.tree).extra

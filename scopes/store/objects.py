@@ -549,9 +549,9 @@ def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:
     return parse_tree(read_data(objects, oid, TREE))
 
 
-def find_entry(objects: Objects, tree: Oid, path: str) -> TreeEntry | None:
-    """Return the entry at a path; None if there is none."""
-    entry: TreeEntry | None = TreeEntry("", tree, is_tree=True)
+def find_entry(objects: Objects, tree: Oid | None, path: str) -> TreeEntry | None:
+    """Return the entry at a path; None if there is none, or no tree."""
+    entry = None if tree is None else TreeEntry("", tree, is_tree=True)
     for name in path.split("/"):
         if entry is None or not entry.is_tree:
             return None
@@ -559,10 +559,22 @@ def find_entry(objects: Objects, tree: Oid, path: str) -> TreeEntry | None:
     return entry
 
 
-def find_blob(objects: Objects, tree: Oid, path: str) -> bytes | None:
-    """Return the bytes of the file at a path; None if there is no file."""
+def find_subtree(objects: Objects, tree: Oid | None, path: str) -> Oid | None:
+    """Return the tree at a path; None if there is none."""
     entry = find_entry(objects, tree, path)
-    return None if entry is None or entry.is_tree else read_blob(objects, entry.oid)
+    return entry.oid if entry is not None and entry.is_tree else None
+
+
+def find_file(objects: Objects, tree: Oid | None, path: str) -> Oid | None:
+    """Return the blob of the file at a path; None if there is no file."""
+    entry = find_entry(objects, tree, path)
+    return None if entry is None or entry.is_tree else entry.oid
+
+
+def find_blob(objects: Objects, tree: Oid | None, path: str) -> bytes | None:
+    """Return the bytes of the file at a path; None if there is no file."""
+    blob = find_file(objects, tree, path)
+    return None if blob is None else read_blob(objects, blob)
 
 
 def read_blob(objects: Objects, oid: Oid) -> bytes:
