@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
-from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message_at
+from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.encoding import decode_component, encode_component, file_leaf, leaf
@@ -189,7 +189,7 @@ def can_state(commit: Commit) -> bool:
 
 def stated_topics(objects: Objects, commit: Commit) -> set[str]:
     """Return the keys that a commit states, as a typed message or as a resolution, valid or not."""
-    message = read_message_at(objects, commit.tree)
+    message = read_body(objects, commit)
     keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
     withdrawn = withdrawn_topic(message.extra)
     return {*keys, *(() if withdrawn is None else (withdrawn,))}
@@ -201,7 +201,7 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
     if kind in TYPED_KINDS:
         yield from stated_claims(_read_valid(objects, commit, state))
     elif kind in RESOLVING_KINDS and state is not None:
-        for key in _resolved_keys(read_message_at(objects, commit.tree).extra):
+        for key in _resolved_keys(read_body(objects, commit).extra):
             if group_of(key) in _STATED_GROUPS:
                 yield f"{key}="
                 entry = find_entry(objects, state, key)
@@ -211,7 +211,7 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
     """Read a message; without its payload if a state says that it was amended or retracted."""
-    message = read_message_at(objects, commit.tree)
+    message = read_body(objects, commit)
     amended = None if state is None else find_entry(objects, state, leaf(MESSAGES, message.id))
     return message if amended is None else Message(id=message.id, author=message.author, parts=())
 
@@ -286,7 +286,7 @@ def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
     """Return the claims of a proposal; none if the commit is another message."""
     if commit.kind != _PROPOSAL:
         return {}
-    return stated_claims(read_message_at(objects, commit.tree))
+    return stated_claims(read_body(objects, commit))
 
 
 def _claims_at(
@@ -300,7 +300,7 @@ def _claims_at(
         claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
-        extra = read_message_at(objects, commit.tree).extra
+        extra = read_body(objects, commit).extra
         resolved, topic = set(_resolved_keys(extra)), withdrawn_topic(extra)
         for path in wanted:
             if key_of_path(path) == topic:

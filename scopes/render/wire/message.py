@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import known_seconds
-from scopes.history.messages import MessageHeader, stored_time, summarize_payload
+from scopes.history.messages import MessageHeader, summarize_payload
 from scopes.history.sessions import Ending, ending_of
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
@@ -80,7 +80,7 @@ def header_object(head: MessageHeader) -> dict[str, object]:
         parents=list(head.parents),
         author=head.author,
         author_kind=head.author_kind,
-        time=stored_time(head),
+        time=known_seconds(head.time),
         recorded_at=_recorded_at(head),
         to=list(head.to) or None,
         subject=head.subject,
