@@ -31,7 +31,6 @@ from scopes.history.messages import (
     headers_of,
     is_root,
     read_body,
-    read_message_at,
     read_root,
     subject_of,
     with_subject,
@@ -403,7 +402,7 @@ def _walk_messages(
         if is_root(commit):
             placed[commit.oid] = (seen if seen is not None and kinds[seen] == "new" else _Position(0, 0)), 0
             continue
-        head, message = times.add_to(header_of(commit)), read_message_at(repository, commit.tree)
+        head, message = times.add_to(header_of(commit)), read_body(repository, commit)
         low, depth = max((placed[parent] for parent in commit.parents), default=(_Position(0, 0), 0))
         nanoseconds = parse_time(message.time or format_seconds(head.time)) or 0
         if head.author_kind == "system" and seen is not None and kinds[seen] != "import":

@@ -39,7 +39,7 @@ from scopes.history.messages import (
     header_of,
     is_root,
     message_id_of,
-    read_message_at,
+    read_body,
     read_message_bytes,
     read_root,
 )
@@ -142,7 +142,7 @@ class Continued(NamedTuple):
 def _find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Continued | None:
     """Return what a conversation continues; None if its first prompt names nothing."""
     first = next((commit for commit in oldest_first if commit.kind == "prompt"), None)
-    found = None if first is None else read_message_at(repository, first.tree).extra.get(HANDOVER)
+    found = None if first is None else read_body(repository, first).extra.get(HANDOVER)
     message = found.get("message") if isinstance(found, dict) else None
     if not isinstance(message, str) or not is_message_id(message):
         return None
@@ -271,7 +271,11 @@ def show(
     by_id = {message: by_oid[oid] for oid, message in branches.ids.items() if oid in inside}
     by_time = sorted(by_id.values(), key=attrgetter("time"))
     latest = by_time[-recent:] if recent > 0 else []
+<<<<<<< HEAD
     times = RecordedTimes(repository)
+=======
+    bodies = [read_body(repository, commit) for commit in latest]
+>>>>>>> p5-history
     newest = max(by_oid[oid].time for oid in scope.tips.values())
     models, tokens = _read_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
@@ -328,6 +332,7 @@ def _list_in_progress(
 def _read_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid) -> tuple[tuple[str, ...], int | None]:
     """Return the models of the newest answers of a branch, and the size of its newest context, if that is recorded."""
     models: dict[str, None] = {}
+<<<<<<< HEAD
     answers = (each for each in _walk_line(by_oid, tip) if author_kind_of(each.author.email) == "agent")
     for commit in islice(answers, _ANSWERS_TRIED):
         message = read_message_at(repository, commit.tree)
@@ -335,6 +340,21 @@ def _read_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid
         used = tokens_of(message)
         if used is not None and used.input is not None:
             return tuple(models), used.input + (used.output or 0)
+=======
+    answers = 0
+    commit = by_oid[tip]
+    while not is_root(commit) and answers < _ANSWERS_TRIED:
+        if author_kind_of(commit.author.email) == "agent":
+            answers += 1
+            message = read_body(repository, commit)
+            models |= {message.model: None} if message.model is not None else {}
+            used = tokens_of(message)
+            if used is not None and used.input is not None:
+                return tuple(models), used.input + (used.output or 0)
+        if not commit.parents:
+            break
+        commit = by_oid[commit.parents[0]]
+>>>>>>> p5-history
     return tuple(models), None
 
 
@@ -356,7 +376,7 @@ class Drawing(NamedTuple):
 def read_drawing(repository: Repository, view: ConversationView) -> Drawing:
     """Read the commits of the branches that a view shows."""
     commits = tuple(walk_oldest_first(repository, sorted({branch.tip for branch in view.branches})))
-    bodies = {commit.oid: read_message_at(repository, commit.tree) for commit in commits if commit.subject == NO_TEXT}
+    bodies = {commit.oid: read_body(repository, commit) for commit in commits if commit.subject == NO_TEXT}
     return Drawing(commits, bodies)
 
 
@@ -512,7 +532,7 @@ class RowReader:
         with suppress(Corrupt, NotFound):  # commits have whole seconds, messages nanoseconds
             for commit in commits:
                 if commit.time == newest and not is_root(commit):
-                    message = read_message_at(self._repository, commit.tree)
+                    message = read_body(self._repository, commit)
                     moment = max(moment, parse_time(message.time or "") or 0)
         return ConversationRow(
             id=refs_of.conversation,
@@ -534,7 +554,11 @@ class RowReader:
         agents = Counter(AgentName(commit.author.name) for commit in answers)
         model = None
         with suppress(Corrupt, NotFound):
+<<<<<<< HEAD
             models = (read_message_at(repository, each.tree).model for each in answers[:_ANSWERS_TRIED])
+=======
+            models = (read_body(repository, each).model for each in islice(answers, _ANSWERS_TRIED))
+>>>>>>> p5-history
             model = next((name for name in models if name is not None), None)
         main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
         return row._replace(

@@ -26,7 +26,6 @@ from scopes.history.messages import (
     is_root,
     message_id_of,
     read_body,
-    read_message_at,
     walk_headers_newest_first,
     walk_headers_oldest_first,
 )
@@ -446,7 +445,7 @@ def find_first_prompt(repository: Repository, newest_first: Iterable[Commit]) ->
 def _read_text(repository: Repository, commit: Commit) -> str:
     """Return the text of a message; empty if it cannot be read."""
     try:
-        return read_message_at(repository, commit.tree).text
+        return read_body(repository, commit).text
     except (Corrupt, NotFound):
         return ""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scopes.clock import now_milliseconds, now_nanoseconds
 from scopes.errors import Corrupt, NotFound
@@ -27,9 +27,11 @@ from scopes.model.conversation import (
     MANIFEST_FILE,
     BranchEntry,
     ManifestBranch,
+    MergeRequest,
     branch_id,
     decode_branch_entry,
     decode_manifest,
+    decode_merge_request,
     encode_branch_entry,
     is_random_branch_id,
 )
@@ -56,10 +58,6 @@ from scopes.store.objects import (
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 
-if TYPE_CHECKING:
-    from scopes.model.conversation import MergeRequest
-
-
 CLOCKS = "clocks"
 BRANCHES = "branches/"
 _LINE = compile_lazily(rb"(0|[1-9][0-9]{0,17}) ([0-9a-f]{12})\n")
@@ -80,15 +78,17 @@ def encode_clock(clock: Clock) -> bytes:
     return f"{clock.number} {clock.machine}\n".encode()
 
 
-def decode_clock(data: bytes) -> Clock:
-    """Decode the content of a clock file.
+def decode_clock(data: bytes | None) -> Clock:
+    """Decode the content of a clock file; without one it is NO_CLOCK.
 
     Raises:
         Corrupt: it is damaged.
     """
+    if data is None:
+        return NO_CLOCK
     match = _LINE.fullmatch(data)
     if match is None:
-        raise Corrupt("a clock of the metadata is damaged")
+        raise Corrupt("a clock of the metadata is damaged", hint="see: scopes verify")
     return Clock(int(match[1]), match[2].decode())
 
 
@@ -109,13 +109,7 @@ def read_clocks(objects: Objects, tree: Oid) -> dict[str, Clock]:
     """
     entry = find_entry(objects, tree, CLOCKS)
     blobs = walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ()
-    found: dict[str, Clock] = {}
-    for path, oid in blobs:
-        try:
-            found[path] = decode_clock(read_blob(objects, oid))
-        except Corrupt as error:
-            raise Corrupt(f"the clock of {path!a} is damaged", hint="change its value: it gets a new clock") from error
-    return found
+    return {path: decode_clock(read_blob(objects, oid)) for path, oid in blobs}
 
 
 def register_of_branch(branch: str) -> str:
@@ -124,12 +118,8 @@ def register_of_branch(branch: str) -> str:
 
 
 def branch_of_file(path: str, data: bytes) -> str:
-    """Return the id of the branch whose entry is in a file; one that cannot be read has that of its name."""
-    name = BranchName(decode_component(path[len(BRANCHES) :]))
-    try:
-        return branch_id(name, decode_branch_entry(data))
-    except Corrupt:
-        return branch_id(name, None)
+    """Return the id of the branch whose entry is in a file."""
+    return branch_id(BranchName(decode_component(path[len(BRANCHES) :])), decode_branch_entry(data))
 
 
 def has_branch(objects: Objects, tree: Oid, branch: str) -> bool:
@@ -162,14 +152,9 @@ def clocks_of_edit(
         file = f"{CLOCKS}/{register}"
         data = None if tree is None else find_blob(objects, tree, file)
         if data is not None or is_edit:
-            before = decode_any_clock(data)
-            written[file] = encode_clock(Clock(max(before.number + 1, now_milliseconds()), machine()))
+            number = max(decode_clock(data).number + 1, now_milliseconds())
+            written[file] = encode_clock(Clock(number, machine()))
     return written
-
-
-def decode_any_clock(data: bytes | None) -> Clock:
-    """Decode a clock that is written anew; a damaged one must not keep the user from changing the value."""
-    return NO_CLOCK if data is None or _LINE.fullmatch(data) is None else decode_clock(data)
 
 
 def _changed_registers(
@@ -219,8 +204,7 @@ class Metadata:
     """The metadata of a conversation; `commit` is the commit that it was read from.
 
     `directory` is where the conversation was started; imported ones have it in their root. `dismissed` are the ids of
-    decision candidates that are not listed any more. `damaged` are the paths of merge requests that cannot be read: one
-    of them must not block what else the conversation is for.
+    decision candidates that are not listed any more.
     """
 
     commit: Oid | None = None
@@ -231,7 +215,6 @@ class Metadata:
     directory: str | None = None
     requests: Mapping[str, MergeRequest] = field(default_factory=dict)  # by id
     dismissed: frozenset[str] = frozenset()
-    damaged: frozenset[str] = frozenset()
 
 
 def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
@@ -251,7 +234,6 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     branches: dict[BranchName, BranchEntry] = {}
     requests: dict[str, MergeRequest] = {}
     dismissed: set[str] = set()
-    damaged: set[str] = set()
     for path, oid in walk_values(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = decode_line(read_blob(objects, oid))
@@ -265,18 +247,11 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
             name = BranchName(decode_component(path[len(BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
         elif path.startswith(REQUESTS):
-            from scopes.model.conversation import decode_merge_request
-
-            try:
-                request = decode_merge_request(read_blob(objects, oid))
-                requests[request.id] = request
-            except Corrupt:
-                damaged.add(path)
+            request = decode_merge_request(read_blob(objects, oid))
+            requests[request.id] = request
         elif path.startswith(DISMISSED):
             dismissed.add(decode_component(path[len(DISMISSED) :]))
-    return Metadata(
-        commit, title, archived, tags, branches, directory, requests, frozenset(dismissed), frozenset(damaged)
-    )
+    return Metadata(commit, title, archived, tags, branches, directory, requests, frozenset(dismissed))
 
 
 def has_given_title(repository: Repository, conversation: ConversationId) -> bool:

@@ -223,6 +223,12 @@ def _find_origin(repository: Repository, conversation: ConversationId) -> Origin
     return Origin(directory) if root is None else Origin(directory or root.cwd, root.uuid, root.native_id)
 
 
+def names_by_uuid(repository: Repository) -> dict[str, ConversationId]:
+    """Return the present ids of all conversations by their uuids."""
+    origins = walk_origins(repository, conversation_ids(repository))
+    return {origin.uuid: conversation for conversation, origin in origins if origin.uuid is not None}
+
+
 def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
     """Return the directory in which a conversation began; None if it is not recorded."""
     return _find_origin(repository, conversation).directory

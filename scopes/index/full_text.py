@@ -413,7 +413,10 @@ _PAGE = 100
 
 
 class IndexStatus(NamedTuple):
-    """What the index covers, and how it was updated; `read` is the number of commits that were read for it."""
+    """What the index covers, and how it was updated; `read` is the number of commits that were read for it.
+
+    `damaged` conversations and `unreadable` messages are not in it.
+    """
 
     state: State
     read: int

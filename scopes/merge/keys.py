@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
-from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message_at
+from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.encoding import decode_component, encode_component, file_leaf, leaf
@@ -186,7 +186,7 @@ def can_state(commit: Commit) -> bool:
 
 def stated_topics(objects: Objects, commit: Commit) -> set[str]:
     """Return the keys that a commit states, as a typed message or as a resolution, valid or not."""
-    message = read_message_at(objects, commit.tree)
+    message = read_body(objects, commit)
     keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
     withdrawn = withdrawn_topic(message.extra)
     return {*keys, *(() if withdrawn is None else (withdrawn,))}
@@ -198,7 +198,7 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
     if kind in TYPED_KINDS:
         yield from stated_claims(_read_valid(objects, commit, state))
     elif kind in RESOLVING_KINDS and state is not None:
-        for key in _resolved_keys(read_message_at(objects, commit.tree).extra):
+        for key in _resolved_keys(read_body(objects, commit).extra):
             if group_of(key) in _STATED_GROUPS:
                 yield f"{key}="
                 tree = find_subtree(objects, state, key)
@@ -208,8 +208,13 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
     """Read a message; without its payload if a state says that it was amended or retracted."""
+<<<<<<< HEAD
     message = read_message_at(objects, commit.tree)
     amended = find_file(objects, state, leaf(MESSAGES, message.id))
+=======
+    message = read_body(objects, commit)
+    amended = None if state is None else find_entry(objects, state, leaf(MESSAGES, message.id))
+>>>>>>> p5-history
     return message if amended is None else Message(id=message.id, author=message.author, parts=())
 
 
@@ -234,6 +239,37 @@ def claims_without(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
     return changes
 
 
+<<<<<<< HEAD
+=======
+def _claims_before(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, BlobChange]:
+    """Return the claims that a proposal removed because it superseded their proposal, if nobody made others since."""
+    tree = read_commit(objects, tip).tree
+    newer: set[str] = set()
+    for commit in walk_newest_first(objects, [tip]):
+        if message_id_of(commit) != withdrawn.id:
+            newer |= _read_proposal_claims(objects, commit).keys()
+            continue
+        entries = [find_entry(objects, read_commit(objects, oid).tree, _PROPOSED) for oid in commit.parents[:1]]
+        after = find_entry(objects, commit.tree, _PROPOSED)
+        before = entries[0] if entries else None
+        trees = [None if entry is None else entry.oid for entry in (before, after)]
+        removed = {f"{PROPOSALS}/{path}": old for path, old, new in diff_blobs(objects, *trees) if new is None}
+        return {
+            path: blob
+            for path, blob in removed.items()
+            if path not in newer and find_blob(objects, tree, _STATE + path) is None
+        }
+    return {}
+
+
+def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
+    """Return the claims of a proposal; none if the commit is another message."""
+    if commit.kind != _PROPOSAL:
+        return {}
+    return stated_claims(read_body(objects, commit))
+
+
+>>>>>>> p5-history
 def _claims_at(
     objects: Objects, commit: Commit, tree: Oid, paths: Iterable[str], withdrawn: MessageId
 ) -> Iterator[tuple[str, bytes | None]]:
@@ -244,7 +280,7 @@ def _claims_at(
         claims = stated_claims(_read_valid(objects, commit, find_subtree(objects, tree, STATE_DIRECTORY)))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
-        extra = read_message_at(objects, commit.tree).extra
+        extra = read_body(objects, commit).extra
         resolved, topic = set(_resolved_keys(extra)), withdrawn_topic(extra)
         for path in wanted:
             if key_of_path(path) == topic:

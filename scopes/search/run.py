@@ -15,6 +15,7 @@ from scopes.history.handles import Heading, heading_of, may_be_title
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
+    author_kind_of,
     find_claim,
     header_of,
     read_body,
@@ -26,8 +27,7 @@ from scopes.history.messages import (
 from scopes.history.metadata import read_metadata_at
 from scopes.history.names import MAIN, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.database import State
-from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index
+from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, IndexStatus, open_index
 from scopes.model.message import Message, decode
 from scopes.result import Note, Result, Stream
 from scopes.search.query import (
@@ -127,18 +127,10 @@ _TOOLS = """
     SELECT text FROM value WHERE field = 'tool'
     AND EXISTS (SELECT 1 FROM touched WHERE touched.value = value.number AND touched.message = ?) ORDER BY text"""
 _FIRST_COMMIT = "SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1"
-_ROOT = """
-    SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
-    WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
-    ORDER BY place.entry LIMIT 1"""
-_NEXT_OF_KIND = """
+_OLDEST_FIRST = """
     SELECT place.entry, commits.oid FROM place JOIN commits ON commits.number = place.entry
-    JOIN message ON message.number = commits.message
-    JOIN value AS author_kind ON author_kind.number = message.author_kind
-    JOIN value AS kind ON kind.number = message.kind
     WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
-    AND author_kind.text = ? AND kind.text GLOB ? AND place.entry > ? ORDER BY place.entry LIMIT 8"""
-_PROMPTS = (("human", "*"), ("injected", "prompt"), ("agent", "*"))  # what `first_prompt` chooses from
+    ORDER BY place.entry"""
 _REACHABLE = """
     WITH RECURSIVE reached (entry) AS (
         SELECT tip FROM branch WHERE conversation = ? AND name = ?
@@ -314,28 +306,19 @@ class HitReader:
         return heading_of(self._repository, title, () if title else self._beginning(conversation))
 
     def _beginning(self, conversation: ConversationId) -> list[Commit]:
-        """Return the root of a conversation after the first message of each kind that may be its first prompt."""
-        rows = self._index.rows(_ROOT, (conversation,))
-        root = [read_commit(self._repository, oid) for (oid,) in rows]
-        found = (self._first_of_kind(conversation, *kinds) for kinds in _PROMPTS)
-        return [*(commit for commit in found if commit is not None), *root]
-
-    def _first_of_kind(self, conversation: ConversationId, author_kind: str, kind: str) -> Commit | None:
-        """Return the first message that may be a title, of those that `list` walks: on main, or else the first branch.
+        """Return the commits up to the first prompt of a person, newest first, on main or else the first branch.
 
         A prompt that was edited is only on a fork.
         """
-        branches = self._branches_of(conversation)
+        branches, commits = self._branches_of(conversation), []
         reachable = self._entries(conversation, branches[0]) if len(branches) > 1 else None
-        after = -1
-        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after)):
-            for entry, oid in page:
-                after = entry
-                if reachable is None or entry in reachable:
-                    commit = read_commit(self._repository, oid)
-                    if may_be_title(self._repository, commit):
-                        return commit
-        return None
+        for entry, oid in self._index.walk(_OLDEST_FIRST, (conversation,)):
+            if reachable is None or entry in reachable:
+                commit = read_commit(self._repository, oid)
+                commits.append(commit)
+                if author_kind_of(commit.author.email) == "human" and may_be_title(self._repository, commit):
+                    break
+        return commits[::-1]
 
 
 def _shown_texts(message: Message) -> tuple[str, ...]:
@@ -366,21 +349,15 @@ class TitleHit(NamedTuple):
 class SearchCoverage(Result):
     """What was searched; `hits` is the number of matches, shown or not, None if the search ended before all were found.
 
-    `damaged` conversations and `unreadable` messages could not be searched; `read` commits were added to the index.
-    `titles` are the conversations whose titles match, the most recently active first.
+    `searched` counts what the index has of the conversation, or of all of them. `titles` are the conversations whose
+    titles match, the most recently active first.
     """
 
     query: str
     shown: int
     hits: int | None
     conversation: ConversationId | None
-    conversations: int
-    branches: int
-    messages: int
-    index: State
-    read: int
-    damaged: int
-    unreadable: int
+    searched: IndexStatus
     titles: tuple[TitleHit, ...] = ()
 
 
@@ -554,22 +531,17 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
         hits = tuple(reader.read(row, marks) for row in rows)
         if total is None and len(hits) < request.limit:
             total = len(hits)
-    status, covered = index.status, (index.status.conversations, index.status.branches, index.status.messages)
+    searched = index.status
     if request.conversation is not None:
         branches = index.rows(_COUNT_BRANCHES, (request.conversation,))[0][0]
-        covered = 1, branches, index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
+        messages = index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
+        searched = searched._replace(conversations=1, branches=branches, messages=messages)
     coverage = SearchCoverage(
         query=request.text,
         shown=len(hits),
         hits=total,
         conversation=request.conversation,
-        conversations=covered[0],
-        branches=covered[1],
-        messages=covered[2],
-        index=status.state,
-        read=status.read,
-        damaged=status.damaged,
-        unreadable=status.unreadable,
+        searched=searched,
     )
     notes = (*index.notes, *request.notes)
     if not hits and not total:

@@ -110,6 +110,7 @@ from scopes.importers.reproject import Reprojected, ReprojectedConversation
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.caches import ConversationRow
+from scopes.index.full_text import IndexStatus
 from scopes.live.hook_status import HooksStatus
 from scopes.live.watch import SourceRecorded
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
@@ -917,8 +918,8 @@ HIT = SearchHit(
     snippet=(Piece("…Why does the\n\n  "), Piece("login", found=True), Piece(" fail on Safari, "), Piece("Login", found=True), Piece(" again?")),
 )  # fmt: skip
 FOUND = SearchCoverage(
-    query="login", shown=2, hits=12, conversation=None, conversations=14, branches=20, messages=1234, index="fresh", read=0,
-    damaged=0, unreadable=0,
+    query="login", shown=2, hits=12, conversation=None,
+    searched=IndexStatus(state="fresh", read=0, conversations=14, branches=20, messages=1234, damaged=0, unreadable=0),
 )  # fmt: skip
 TITLED = replace(FOUND, titles=(TitleHit(CONVERSATION, "Login fails on Safari"),))
 DEEP = SearchHit(
@@ -1404,9 +1405,12 @@ SAMPLES = {
     "search": {
         "found": WithOptions(Search(items=(HIT, DEEP, TITLED), hits=(HIT, DEEP), coverage=TITLED), ViewOptions(around=True)),
         "hit": HIT,
-        "coverage": replace(FOUND, index="updated", read=3),
+        "coverage": replace(FOUND, searched=FOUND.searched._replace(state="updated", read=3)),
         "nothing": Search(
-            items=(), hits=(), coverage=replace(FOUND, shown=0, hits=0, conversation=CONVERSATION, index="in-memory", read=1300, damaged=1),
+            items=(), hits=(), coverage=replace(
+                FOUND, shown=0, hits=0, conversation=CONVERSATION,
+                searched=FOUND.searched._replace(state="in-memory", read=1300, damaged=1),
+            ),
             notes=(Note("the search index cannot be kept: attempt to write a readonly database", "it would be in /nowhere"),),
         ),
     },
