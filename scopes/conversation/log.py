@@ -31,7 +31,6 @@ from scopes.history.messages import (
     read_body,
     read_body_bytes,
     read_claims,
-    read_message_at,
     shown_author,
 )
 from scopes.history.metadata import read_metadata
@@ -186,11 +185,7 @@ def log(
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
-    read_kept = lru_cache(_KEPT)(partial(read_message_at, repository))  # a walk meets tool results before their call
-
-    def read(head: MessageHeader | Commit) -> Message:
-        message: Message = read_kept(head.tree or read_commit(repository, head.oid).tree)
-        return message
+    read = lru_cache(_KEPT)(partial(read_body, repository))  # a walk meets tool results before their call
 
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)

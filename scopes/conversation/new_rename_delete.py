@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scopes.clock import new_uuid, now
 from scopes.errors import Refused
-from scopes.history.handles import BranchHandle, StoreHandle, next_conversation_id, refuse_taken
+from scopes.history.handles import BranchHandle, StoreHandle, heading_of, next_conversation_id, refuse_taken, walk_main
 from scopes.history.messages import write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at, read_remote_branches
 from scopes.history.names import MAIN, find_root_commit, parse_new_branch_name, parse_new_conversation_id

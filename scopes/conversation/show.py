@@ -271,11 +271,7 @@ def show(
     by_id = {message: by_oid[oid] for oid, message in branches.ids.items() if oid in inside}
     by_time = sorted(by_id.values(), key=attrgetter("time"))
     latest = by_time[-recent:] if recent > 0 else []
-<<<<<<< HEAD
     times = RecordedTimes(repository)
-=======
-    bodies = [read_body(repository, commit) for commit in latest]
->>>>>>> p5-history
     newest = max(by_oid[oid].time for oid in scope.tips.values())
     models, tokens = _read_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
@@ -292,7 +288,7 @@ def show(
         recent=tuple(
             LogEntry(
                 head=times.add_to(header_of(each)),
-                message=(message := read_message_at(repository, each.tree)),
+                message=(message := read_body(repository, each)),
                 ending=find_ending(repository, by_oid, each, message),
             )
             for each in latest
@@ -332,29 +328,13 @@ def _list_in_progress(
 def _read_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid) -> tuple[tuple[str, ...], int | None]:
     """Return the models of the newest answers of a branch, and the size of its newest context, if that is recorded."""
     models: dict[str, None] = {}
-<<<<<<< HEAD
     answers = (each for each in _walk_line(by_oid, tip) if author_kind_of(each.author.email) == "agent")
     for commit in islice(answers, _ANSWERS_TRIED):
-        message = read_message_at(repository, commit.tree)
+        message = read_body(repository, commit)
         models |= {message.model: None} if message.model is not None else {}
         used = tokens_of(message)
         if used is not None and used.input is not None:
             return tuple(models), used.input + (used.output or 0)
-=======
-    answers = 0
-    commit = by_oid[tip]
-    while not is_root(commit) and answers < _ANSWERS_TRIED:
-        if author_kind_of(commit.author.email) == "agent":
-            answers += 1
-            message = read_body(repository, commit)
-            models |= {message.model: None} if message.model is not None else {}
-            used = tokens_of(message)
-            if used is not None and used.input is not None:
-                return tuple(models), used.input + (used.output or 0)
-        if not commit.parents:
-            break
-        commit = by_oid[commit.parents[0]]
->>>>>>> p5-history
     return tuple(models), None
 
 
@@ -554,11 +534,7 @@ class RowReader:
         agents = Counter(AgentName(commit.author.name) for commit in answers)
         model = None
         with suppress(Corrupt, NotFound):
-<<<<<<< HEAD
-            models = (read_message_at(repository, each.tree).model for each in answers[:_ANSWERS_TRIED])
-=======
-            models = (read_body(repository, each).model for each in islice(answers, _ANSWERS_TRIED))
->>>>>>> p5-history
+            models = (read_body(repository, each).model for each in answers[:_ANSWERS_TRIED])
             model = next((name for name in models if name is not None), None)
         main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
         return row._replace(

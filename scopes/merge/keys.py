@@ -208,13 +208,8 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
     """Read a message; without its payload if a state says that it was amended or retracted."""
-<<<<<<< HEAD
-    message = read_message_at(objects, commit.tree)
-    amended = find_file(objects, state, leaf(MESSAGES, message.id))
-=======
     message = read_body(objects, commit)
-    amended = None if state is None else find_entry(objects, state, leaf(MESSAGES, message.id))
->>>>>>> p5-history
+    amended = find_file(objects, state, leaf(MESSAGES, message.id))
     return message if amended is None else Message(id=message.id, author=message.author, parts=())
 
 
@@ -239,37 +234,6 @@ def claims_without(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
     return changes
 
 
-<<<<<<< HEAD
-=======
-def _claims_before(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, BlobChange]:
-    """Return the claims that a proposal removed because it superseded their proposal, if nobody made others since."""
-    tree = read_commit(objects, tip).tree
-    newer: set[str] = set()
-    for commit in walk_newest_first(objects, [tip]):
-        if message_id_of(commit) != withdrawn.id:
-            newer |= _read_proposal_claims(objects, commit).keys()
-            continue
-        entries = [find_entry(objects, read_commit(objects, oid).tree, _PROPOSED) for oid in commit.parents[:1]]
-        after = find_entry(objects, commit.tree, _PROPOSED)
-        before = entries[0] if entries else None
-        trees = [None if entry is None else entry.oid for entry in (before, after)]
-        removed = {f"{PROPOSALS}/{path}": old for path, old, new in diff_blobs(objects, *trees) if new is None}
-        return {
-            path: blob
-            for path, blob in removed.items()
-            if path not in newer and find_blob(objects, tree, _STATE + path) is None
-        }
-    return {}
-
-
-def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
-    """Return the claims of a proposal; none if the commit is another message."""
-    if commit.kind != _PROPOSAL:
-        return {}
-    return stated_claims(read_body(objects, commit))
-
-
->>>>>>> p5-history
 def _claims_at(
     objects: Objects, commit: Commit, tree: Oid, paths: Iterable[str], withdrawn: MessageId
 ) -> Iterator[tuple[str, bytes | None]]:
