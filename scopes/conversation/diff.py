@@ -187,27 +187,20 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
     for side, tip in (("left", left), ("right", right)) if len(bases) == 1 else ():
         for path, _, _ in diff_blobs(repository, state_of(repository, bases[0]), state_of(repository, tip)):
             changed_by.setdefault(path, set()).add(side)
-    states = state_of(repository, left), state_of(repository, right)
-    blobs = {
-        path: (old, new)
-        for path, old, new in diff_blobs(repository, *states)
-        if path.partition("/")[0] not in _NOT_COMPARED
-    }
-    for path, (old, new) in blobs.items():
+    for path, *blobs in diff_blobs(repository, state_of(repository, left), state_of(repository, right)):
+        if path.partition("/")[0] in _NOT_COMPARED:
+            continue
         key, sides = key_of_path(path), changed_by.get(path, set())
+        values = [each and claim_value(key, encoding.load(read_blob(repository, each))) for each in blobs]
         yield ChangedClaim(
             key=key,
             agent=agent_of(path),
-            left=_read_value(repository, key, old),
-            right=_read_value(repository, key, new),
-            in_left=old is not None,
-            in_right=new is not None,
+            left=values[0],
+            right=values[1],
+            in_left=blobs[0] is not None,
+            in_right=blobs[1] is not None,
             changed_in=min(sides) if len(sides) == 1 else None,
         )
-
-
-def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:
-    return None if blob is None else claim_value(key, encoding.load(read_blob(repository, blob)))
 
 
 MIN_SIMILARITY = 0.5

@@ -103,13 +103,12 @@ ALL = ListFilter()
 
 def _note_none_found(rows: Sequence[ConversationRow], wanted: ListFilter) -> Note:
     """Return the note that no conversation matches; its hint names the agents, models and tags that there are."""
-    hints = []
-    if wanted.agent is not None:
-        hints.append(few("agents", (name for row in rows for name in row.participants)))
-    if wanted.model is not None:
-        hints.append(few("models", (row.model for row in rows if row.model is not None)))
-    if wanted.tag is not None:
-        hints.append(few("tags", (name for row in rows for name in row.tags or ())))
+    there_are = {
+        "agents": (wanted.agent, (name for row in rows for name in row.participants)),
+        "models": (wanted.model, (row.model for row in rows if row.model is not None)),
+        "tags": (wanted.tag, (name for row in rows for name in row.tags or ())),
+    }
+    hints = [few(what, names) for what, (word, names) in there_are.items() if word is not None]
     if any(isinstance(project, ChosenProject) for project in wanted.projects):
         hints.append(few("projects", find_project_names(row.directory for row in rows).values()))
     return Note("no conversation matches", "\n".join(filter(None, hints)) or None)

@@ -50,7 +50,7 @@ from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
-from scopes.store.objects import BlobChange, Objects, diff_blobs, find_file, read_commit, read_tree, update_tree
+from scopes.store.objects import BlobChange, Objects, diff_blobs, find_file, read_tree, update_tree
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -225,10 +225,9 @@ def _reverse(
     active = _find_new_active(only, tx.list_changes())
     operation = None
     if not dry_run:
-        details = {APPEND: {"actor": target.actor, "time": target.time, **target.details}}
-        is_append = target.kind == APPEND
-        done = tx.commit(_REDO if redo else UNDO, summary, undoes=target.id, details=details if is_append else None)
-        operation = done.id
+        append = {APPEND: {"actor": target.actor, "time": target.time, **target.details}}
+        details = append if target.kind == APPEND else None
+        operation = tx.commit(_REDO if redo else UNDO, summary, undoes=target.id, details=details).id
     again = [each for branch, each in _in_progress(repository, only).items() if branch not in stopped]
     return Undone(
         target=target,
@@ -260,12 +259,12 @@ def _in_progress(repository: Repository, conversation: ConversationId | None) ->
 
 def _find_new_active(conversation: ConversationId | None, changes: Iterable[RefChange]) -> BranchName | None:
     """Return the branch that becomes active in a conversation that exists before and after."""
-    for change in changes:
-        moved = change.old and change.new and change.old != change.new
-        if conversation is not None and change.ref == refs.active_ref(conversation) and moved:
-            pair = refs.split_branch_ref((change.new or "").removeprefix(refs.SYMBOLIC))
-            return None if pair is None else pair[1]
-    return None
+    ref = None if conversation is None else refs.active_ref(conversation)
+    change = next((each for each in changes if each.ref == ref), None)
+    if change is None or not change.old or not change.new or change.old == change.new:
+        return None
+    pair = refs.split_branch_ref(change.new.removeprefix(refs.SYMBOLIC))
+    return None if pair is None else pair[1]
 
 
 def _describe_changes(
@@ -469,19 +468,17 @@ def _restore_shared_metadata(
     shared = {name.rpartition("/")[2] for name in remotes}
     result = RefTransaction(repository)
     for change in tx.list_changes():
-        old, new = change.old, change.new
-        current = repository.find_ref(change.ref) if change.ref.startswith(refs.META) else None
+        old, new, name = change.old, change.new, change.ref.removeprefix(refs.META)
+        current = repository.find_ref(change.ref) if name != change.ref and old and new else None
         if (
             current is not None
-            and old is not None
-            and new is not None
-            and find_root_commit(repository, ConversationId(change.ref.removeprefix(refs.META))) in shared
+            and find_root_commit(repository, ConversationId(name)) in shared
             and not _list_value_changes(repository, current, old)
         ):
             old = current
             if not dry_run:
                 values = _list_value_changes(repository, current, new)
-                tree = read_commit(repository, Oid(current)).tree
+                tree = tree_of(repository, current)
                 clocks = clocks_of_edit(
                     repository, tree, values, lambda: machine_id(repository.config, result.operation_id)
                 )
@@ -490,7 +487,7 @@ def _restore_shared_metadata(
     return result
 
 
-def _list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
+def _list_value_changes(objects: Objects, before: str | None, after: str | None) -> dict[str, BlobChange]:
     """Return the files of the metadata whose values differ between two commits, with those of the second one."""
     differing = diff_blobs(objects, tree_of(objects, before), tree_of(objects, after)) if before != after else ()
     return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
