@@ -234,10 +234,7 @@ def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
 
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, Setting]:
-    """Return the settings in the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`), by lower-case key.
-
-    An empty variable counts as unset.
-    """
+    """Return the settings in the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`), by lower-case key."""
     found: dict[str, Setting] = {}
     for name, value in environ.items():
         if name.startswith(_ENVIRONMENT_PREFIX) and name not in _NO_SETTINGS and value:
@@ -465,10 +462,7 @@ class NextRepository(NamedTuple):
 
 
 def find_next(address: str) -> NextRepository | None:
-    """Return the repository after the one with an address; None if it has no name that can be numbered.
-
-    The later repositories of a remote, `name-2` to `name-100`, are entries of their own.
-    """
+    """Return the repository after the one with an address; None if it has no name that can be numbered."""
     found = _ADDRESS.fullmatch(address)
     if found is None or address.rstrip("/").rpartition("/")[2].rpartition(":")[2] in _NO_NAMES:
         return None
@@ -519,11 +513,7 @@ def read_first(store: str) -> str | None:
 
 
 def find_default(store: str, setting: str | None) -> str | None:
-    """Return which remote a command is about if it names none; None if that is not clear.
-
-    It is the one that the setting names, whether it exists or not; else `origin`, the first one that was added, or the
-    only one. A later repository of a remote stands for that remote.
-    """
+    """Return the remote of commands that name none: by the setting, else `origin`, the first or the only one."""
     names = read_addresses(store)
     if setting:
         return find_first(names, setting)

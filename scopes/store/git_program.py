@@ -321,10 +321,7 @@ def is_in_use(path: str) -> bool:
 
 
 class ReceivedObjects(ObjectsInMemory):
-    """Reads objects of a quarantine, else of the store; what is written stays in memory, in `written`.
-
-    Git has checked the packs before.
-    """
+    """Reads objects of a quarantine, which git has checked, else of the store; what is written stays in memory."""
 
     def __init__(self, repository: Repository, quarantine: Quarantine) -> None:
         super().__init__(repository)
@@ -426,8 +423,7 @@ def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
     """Return those of some files of a project that git ignores; None if that cannot be found out.
 
     The rules are those of the project's `.gitignore` files and `.git/info/exclude`. Its git configuration and its index
-    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored. Git
-    waits for ever at a named pipe in place of a file with rules: then it is ended.
+    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored.
     """
     worktree = find_worktree(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
     if worktree is None:
@@ -476,10 +472,7 @@ class Signer:
         return add_signature(commit, signature)
 
     def _commit_tree(self, commit: bytes, settings: Mapping[str, str]) -> bytes:
-        """Let git write the same commit with a signature into a repository of its own; return it.
-
-        Git looks for the tree and the parents there, but only at what kind of object they are.
-        """
+        """Let git write the same commit with a signature into a repository of its own; return it."""
         head, _, message = commit.partition(b"\n\n")
         fields = [line.partition(" ")[::2] for line in head.decode("utf-8", "surrogateescape").split("\n")]
         tree = next(value for key, value in fields if key == "tree")
@@ -619,10 +612,7 @@ def _refusal(problem: str) -> Refused:
 def check_signatures(
     objects: Objects, commits: Iterable[Oid], directory: str, settings: Mapping[str, str] | None = None
 ) -> dict[Oid, Signature]:
-    """Return git's verdicts about the signatures of commits; commits without a signature are left out.
-
-    directory: the current directory, for conditional settings of git
-    """
+    """Return git's verdicts about the signatures of commits; commits without a signature are left out."""
     signed = {oid: data for oid in commits if is_signed(data := read_data(objects, oid, "commit"))}
     if not signed:
         return {}

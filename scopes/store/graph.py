@@ -142,10 +142,7 @@ def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, .
 def split_histories(
     repository: Repository, one: Oid, two: Oid
 ) -> tuple[tuple[Oid, ...], tuple[Commit, ...], tuple[Commit, ...]]:
-    """Return the merge bases of two commits, and the commits that only the one or the other reaches, oldest first.
-
-    This is `list_merge_bases` and `list_new_commits` for both sides.
-    """
+    """Return the merge bases of two commits, and the commits that only the one or the other reaches, oldest first."""
     bases = list_merge_bases(repository, one, two)
     return bases, list_new_commits(repository, one, two, bases), list_new_commits(repository, two, one, bases)
 

@@ -63,10 +63,7 @@ def pack_when_needed(repository: Repository) -> bool:
 
 
 def pack_refs_when_needed(repository: Repository) -> None:
-    """Pack the refs if a thousand conversations have loose ones; errors are ignored. Hold the exclusive lock.
-
-    Whoever looks for a ref reads a directory for each conversation otherwise.
-    """
+    """Pack the refs if a thousand conversations have loose ones; errors are ignored. Hold the exclusive lock."""
     with suppress(OSError, ScopesError):
         if len(os.listdir(os.path.join(repository.path, refs.HEADS))) >= _LOOSE_CONVERSATIONS:
             run_git(repository.path, "pack-refs", "--all", lock=repository.lock.descriptor)

@@ -263,10 +263,7 @@ def parse_tree(data: bytes) -> dict[str, TreeEntry]:
 
 
 def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, TreeEntry | None]]:
-    """Return the old and the new entry of every name that differs between two trees, sorted by name.
-
-    Only differing entries are parsed: a message changes one of thousands in a directory.
-    """
+    """Return the old and the new entry of every name that differs between two trees, sorted by name."""
     old_lines, new_lines = _line_set(old), _line_set(new)
     entries = (starmap(_entry, lines) for lines in (old_lines - new_lines, new_lines - old_lines))
     before, after = ({entry.name: entry for entry in side} for side in entries)
@@ -324,10 +321,7 @@ def format_commit(
 
 
 def is_written_so(commit: Commit) -> bool:
-    """Return True if the id of a parsed commit is the hash of these fields as `format_commit` writes them.
-
-    Then the commit has nothing else: no signature, no other header or line, and no field that was cleaned.
-    """
+    """Return True if a commit is exactly what `format_commit` writes of its fields: no signature, no other line."""
     if commit.other_trailers is not None:
         return False
     written = format_commit(
@@ -595,10 +589,7 @@ def walk_blobs(objects: Objects, tree: Oid, prefix: str = "") -> Iterator[tuple[
 
 
 def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[tuple[str, Oid | None, Oid | None]]:
-    """Yield path, old blob and new blob of every file that differs between two trees; None for a missing file.
-
-    Equal subtrees are not read, so the cost depends on the changes alone.
-    """
+    """Yield path, old blob and new blob of every file that differs between two trees; None for a missing file."""
     stack = [("", old, new)]
     while stack:
         prefix, before, after = stack.pop()

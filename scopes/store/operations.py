@@ -106,10 +106,7 @@ def _actor_of(who: str) -> str | None:
 
 
 def append_line(repository: Repository, reason: str, first: str | None = None) -> str:
-    """Return the message of the line of an append: `reason`, the time and the tip of the operation log.
-
-    `first` is the first message of the same command, if this is not the first one.
-    """
+    """Return the message of the line of an append: `reason`, the time and the tip of the operation log."""
     wall = wall_nanoseconds()
     time = f"{format_time(wall)[:-1]}{wall // 1000 % 1000:03d}Z"
     tip = repository.raw_ref(refs.OPERATIONS) or NULL_OID
@@ -166,10 +163,7 @@ def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
 
 
 def list_logs(repository: Repository, *prefixes: str) -> list[tuple[float, str]]:
-    """Return the refs with one of the prefixes that have a reflog, each with the time of its file; oldest first.
-
-    That is never before the time of the last line, but it may be later. Git deletes a reflog with its ref.
-    """
+    """Return the refs with one of the prefixes that have a reflog, each with the time of its file; oldest first."""
     top = os.path.join(repository.path, "logs")
     found: dict[str, float] = {}
     for prefix in prefixes:

@@ -174,10 +174,7 @@ def read_packed_refs(store: str) -> bytes:
 
 
 def parse_packed_refs(content: bytes, prefixes: tuple[str, ...]) -> dict[str, str]:
-    """Return object ids by ref name, for the names that begin with one of the prefixes.
-
-    Lines that are not refs (the header, peeled tags, damage) are skipped, and so is an incomplete last line.
-    """
+    """Return object ids by ref name, for the names that begin with one of the prefixes."""
     return {line[_NAME_START:]: line[: _NAME_START - 1] for line in _choose_lines(content, prefixes)}
 
 
@@ -225,10 +222,7 @@ class RefFiles(NamedTuple):
     packed: bytes
 
     def state_of(self, prefixes: tuple[str, ...]) -> str:
-        """Return a digest that changes whenever a ref with one of the prefixes changes.
-
-        It also changes if such refs are packed, or if any other ref in `packed-refs` changes.
-        """
+        """Return a digest that changes whenever a ref with one of the prefixes changes."""
         digest = hashlib.sha256(self.packed)
         loose = sorted(item for item in self.loose.items() if item[0].startswith(prefixes))
         digest.update(repr(loose).encode("utf-8", "backslashreplace"))
@@ -239,10 +233,7 @@ class RefFiles(NamedTuple):
         return sorted(name for name, value in self.loose.items() if value is None and name.startswith(prefixes))
 
     def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
-        """Return all refs whose names begin with one of the prefixes, sorted by name; a symbolic ref as `ref: <name>`.
-
-        A ref whose loose file is damaged is left out; its value in `packed-refs` is older and is not used.
-        """
+        """Return the intact refs with one of the prefixes, sorted by name; a symbolic ref as `ref: <name>`."""
         _check_packed(self.packed)
         refs: dict[str, str | None] = {**parse_packed_refs(self.packed, prefixes), **self.loose}
         return {name: value for name, value in sorted(refs.items()) if value is not None}

@@ -149,11 +149,10 @@ def again_after_prunes(store: str, work: Callable[[], _Value]) -> _Value:
 class Repository:
     """One open store.
 
-    `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted.
-    `committed` describes the last commit, for the message after an interrupt. `command_operations` are those of the
-    present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes` knows what was
-    deleted since the store was opened; `store.transactions` opens it again then.
+    clear_message: makes of a stored message what is read of it, while text leaves the store with secrets redacted
+    committed: describes the last commit, for the message after an interrupt
+    command_operations: those of the present command that the next one belongs to
+    prunes: knows what was deleted since the store was opened
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
@@ -196,10 +195,7 @@ class Repository:
         return git
 
     def forget_pruned(self) -> None:
-        """Open the store again if objects were deleted: libgit2 goes on finding those of a pack that is gone.
-
-        An object that is found is not written again.
-        """
+        """Open the store again if objects were deleted: libgit2 goes on finding them, and does not write them again."""
         if self.prunes.have_run():
             self.prunes = Prunes(self.path)
             self.close()
@@ -318,10 +314,7 @@ class Repository:
         return names - {refs.PENDING, *(name for name, value in pending.items() if value is None)}
 
     def read_refs(self, *prefixes: str) -> tuple[RefFiles, dict[str, str]]:
-        """Read the ref files with these prefixes once; return them and the values that `list_refs` returns.
-
-        They agree unless an operation is pending.
-        """
+        """Read the ref files with these prefixes once; return them and the values that `list_refs` returns."""
         if self.listed is not None and self.listed.is_past:
             past = self.listed.list_refs(prefixes)
             return RefFiles({**past}, b""), past
@@ -365,10 +358,7 @@ class Repository:
             return read_ref_files(self.path, prefixes, self._read_packed_refs)
 
     def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
-        """Call `read` until no operation ran at the same time; return also the new values of a pending operation.
-
-        The last stamp of an earlier call is the first one of this call: if it is the same, nothing has moved since.
-        """
+        """Call `read` until no operation ran at the same time; return also the new values of a pending operation."""
         before = self._last_stamp or self._read_stamp()
         while True:
             value = read()
@@ -584,10 +574,7 @@ def adopt(path: str) -> None:
 
 
 def remove_unfinished_stores(path: str) -> None:
-    """Remove the temporary directories that dead processes left while they created the store at `path`.
-
-    A process that is still at it finds that the store exists.
-    """
+    """Remove the temporary directories that dead processes left while they created the store at `path`."""
     directory, store = os.path.split(os.path.abspath(path))
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
@@ -597,10 +584,7 @@ def remove_unfinished_stores(path: str) -> None:
 
 @contextmanager
 def empty_store() -> Iterator[Repository]:
-    """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
-
-    Nothing in it is synced to the disk, because it is deleted anyway.
-    """
+    """Open an empty temporary store for a block: the preview of a command whose store does not exist."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="scopes-") as directory:

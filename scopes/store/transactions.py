@@ -299,8 +299,7 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     """Set every ref of a committed operation to its new value, then the operation log, then delete the marker ref.
 
     An operation that moves the log itself (expire) is not recorded in it. Deletions come first, so that a name can
-    become a directory of names. The reflog of the operation log also has the ids, which completion offers. Repeating
-    this is harmless.
+    become a directory of names. Completion offers the ids in the reflog of the log. Repeating this is harmless.
     """
     reason = one_line(f"{operation.kind}: {operation.summary}", _MAX_REASON)  # a name in it may have any character
     _copy_reflogs(repository, operation)
@@ -315,10 +314,7 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
 
 
 def move_many(repository: Repository, changes: Sequence[RefChange], reason: str) -> None:
-    """Move the direct refs of a committed operation, with reflogs, and pack all refs; nothing if git refuses.
-
-    The caller holds the exclusive lock.
-    """
+    """Move the direct refs of a committed operation, with reflogs, and pack all refs; nothing if git refuses."""
     lines = [
         f"update {change.ref}\0{change.new or NULL_OID}\0{change.old or NULL_OID}\0"
         for change in changes
