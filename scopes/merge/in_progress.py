@@ -165,15 +165,13 @@ def resolution_branch_notes(repository: Repository, revision: Revision, text: st
     conversation, branch = revision.conversation, revision.branch
     if branch is None or not branch.startswith(f"{PURPOSE}/") or "/" in text:
         return ()
-    entry = read_metadata(repository, conversation).branches.get(branch, BranchEntry())
-    found = next((each for each in list_in_progress(repository, conversation) if each.branch == branch), None)
-    state = "a conflict-resolution branch" if found is None else describe_in_progress(found)
-    target = (entry.parent or MAIN) if found is None else moving_branch(found)
-    return (
+    found = (each for each in list_in_progress(repository, conversation) if each.branch == branch)
+    return tuple(
         Note(
-            f"this is the active branch, {branch}: {state}",
-            f"the target: scopes {verb} {quote(conversation)}/{quote(target)}",
-        ),
+            f"this is the active branch, {branch}: {describe_in_progress(each)}",
+            f"the target: scopes {verb} {quote(conversation)}/{quote(moving_branch(each))}",
+        )
+        for each in found
     )
 
 
@@ -353,12 +351,7 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
         command = f"scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --abort"
         hint = f"undo that: scopes undo, or abort it: {command}"
         raise Refused(f"{where} no longer contains the commit that it stopped at", hint=hint)
-    count = len(open_conflicts_at(repository, in_progress.tip))
-    if count:
-        raise Conflicted(
-            f"{count} conflict{'s are' if count > 1 else ' is'} still open on {where}",
-            hint=f"see: scopes conflicts list {quote(in_progress.conversation)}",
-        )
+    require_resolved(repository, in_progress.conversation, in_progress.tip, where)
 
 
 def read_moving_tip(repository: Repository, in_progress: InProgress) -> Oid:

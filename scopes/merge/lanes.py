@@ -22,7 +22,7 @@ from scopes.history.messages import ROOT_KIND, MessageHeader, RecordedTimes, hea
 from scopes.history.metadata import read_metadata
 from scopes.history.names import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.keys import decoded_key, noun_of
+from scopes.merge.keys import NOUNS, decoded_key
 from scopes.merge.plan import is_written_by_scopes, list_conflicts_at
 from scopes.merge.resolve import chosen_values
 from scopes.model.conflicts import decode_resolution
@@ -168,7 +168,7 @@ def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str,
     if not isinstance(key, str) or resolution is None:
         return ""
     group, _, name = decoded_key(key).partition("/")
-    what = f"{noun_of(group) or group} {name}".strip()
+    what = f"{NOUNS.get(group, group)} {name}".strip()
     if group == FILES and resolution.choice == "both":
         return f"{what}: both sides edited it, and it was not merged here"
     values = " | ".join(dict.fromkeys(map(_value_text, resolved_values(repository, oid, document))))
