@@ -131,8 +131,14 @@ def decode_in_progress(
     conversation: ConversationId, entries: Mapping[BranchName, BranchEntry], tips: Mapping[BranchName, Oid]
 ) -> list[InProgress]:
     """Return what is in progress with given metadata entries and tips of branches; see `list_in_progress`."""
-    found = (_decode(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
-    return sorted((each for each in found if each is not None), key=lambda each: (each.entry.created, each.branch))
+    found = []
+    for name, entry in entries.items():
+        document = entry.extra.get(WAITING)
+        if name in tips and document is not None:
+            fields = {field: document[field] for field in _FIELDS}
+            details = {key: value for key, value in document.items() if key not in _FIELDS}
+            found.append(InProgress(conversation, name, tips[name], entry, **fields, details=details))
+    return sorted(found, key=lambda each: (each.entry.created, each.branch))
 
 
 def read_others(repository: Repository, conversation: ConversationId, branch: BranchName) -> OthersInProgress:
@@ -207,15 +213,6 @@ def holding(
 def sides_of(in_progress: InProgress) -> dict[str, Any]:
     """Return the source and the target as details of an operation that ends what is in progress."""
     return {SIDES: {"source": in_progress.source, "target": in_progress.target}}
-
-
-def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
-    document = entry.extra.get(WAITING)
-    if document is None:
-        return None
-    fields = {field: document[field] for field in _FIELDS}
-    details = {key: value for key, value in document.items() if key not in _FIELDS}
-    return InProgress(conversation, name, tip, entry, **fields, details=details)
 
 
 def find_in_progress(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:

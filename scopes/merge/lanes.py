@@ -271,10 +271,8 @@ class MarkedLanes:
         self._conversation = conversation
         self._branch = branch
         self._map = LaneMap(commits, tips)
-        self._commits = commits if self._map.lanes else ()
-        self._lanes_at = (
-            [tuple(filter(self._is_marked, lanes)) for lanes in self._map.lanes_of()] if self._map.lanes else []
-        )
+        self._commits = commits
+        self._lanes_at = [tuple(filter(self._is_marked, lanes)) for lanes in self._map.lanes_of()]
 
     def __bool__(self) -> bool:
         """Return True if there is a merge."""
@@ -282,7 +280,7 @@ class MarkedLanes:
 
     @cached_property
     def heads(self) -> Sequence[MessageHeader]:
-        """The headers of the commits, in their order; empty if there are no lanes."""
+        """The headers of the commits, in their order."""
         return [header_of(commit) for commit in self._commits]
 
     def _is_marked(self, number: int) -> bool:
@@ -311,7 +309,7 @@ class MarkedLanes:
     def lanes_of(self, oid: Oid) -> tuple[int, ...]:
         """Return the numbers of the lanes that a commit is in, the outermost first."""
         position = self._map.find_position(oid)
-        return self._lanes_at[position] if self._lanes_at and position is not None else ()
+        return () if position is None else self._lanes_at[position]
 
     def name_of(self, lane: int) -> str:
         """Return the name of the branch of a lane, or the short id of its tip."""
