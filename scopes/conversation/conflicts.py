@@ -300,15 +300,13 @@ def resolve_conflict(
         row, in_progress = read_conflict(repository, conversation_id, conflict)
         record = _read_open_conflict(repository, in_progress, row.conflict)
         disagreement = find_disagreement(repository, in_progress, record)
-        if take is not None:
-            require_side(disagreement, record, take)
+        choice, new_value, reused = take or "value", None if value is None else read_value(record.key, value), None
         if as_before:
             choice, earlier = _read_earlier(repository, in_progress, record)
             strategy, reused = "reused", Reused(earlier.conflict, earlier.actor, earlier.reason)
             new_value = earlier.values[0] if choice == "value" else None
-        else:
-            choice, new_value = take or "value", None if value is None else read_value(record.key, value)
-            reused = None
+        if choice != "value":
+            require_side(disagreement, record, choice)
         why = reason or ("" if reused is None else reused.reason)
         resolved = resolve(record, choice, strategy, why, actor.name, new_value, reused)
         if choice == "value":

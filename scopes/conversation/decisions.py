@@ -13,7 +13,7 @@ from scopes.history.messages import MessageHeader, check_author, find_claim, pla
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
-from scopes.merge.keys import decoded_key, group_of, key_of_path, notice_of_withdrawal, withdrawn_topic
+from scopes.merge.keys import decoded_key, group_of, key_of_path, withdrawn_topic
 from scopes.merge.lanes import may_be_resolution, resolved_values
 from scopes.merge.plan import open_conflicts_at
 from scopes.model import encoding
@@ -319,7 +319,8 @@ def withdraw_decision(
     message_id = oid = None
     if not dry_run:
         text = reason or f"withdrawn: {topic}: {', '.join(found)}"
-        message = notice_of_withdrawal(plain_message(check_author(author), text, kind="notice"), path)
+        message = plain_message(check_author(author), text, kind="notice")
+        message = replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
         message_id = message.id
         oid = append_message(repository, handle.conversation.id, handle.name, message, state_changes=remove)
     return DecisionWithdrawn(

@@ -19,7 +19,6 @@ from scopes.merge.keys import (
     group_of,
     key_of_path,
     message_key,
-    path_prefixes,
     type_of,
 )
 from scopes.model import encoding
@@ -152,7 +151,8 @@ def changes_on(
     if before == after:
         return found
     wanted = dict.fromkeys(key for key in keys if group_of(key) != MESSAGES)
-    for prefix in dict.fromkeys((MESSAGES, *(prefix for key in wanted for prefix in path_prefixes(key)))):
+    accepted = (f"{ENTITIES}/{key.partition('/')[2]}" for key in wanted if group_of(key) == PROPOSALS)
+    for prefix in dict.fromkeys((MESSAGES, *wanted, *accepted)):
         for path, old, new in _diff_at(objects, before, after, prefix):
             key = key_of_path(path)
             if key in wanted or group_of(key) == MESSAGES:

@@ -16,7 +16,8 @@ from scopes.history.activity import find_call, find_call_message, is_failed
 from scopes.history.messages import MessageHeader, header_of, is_root, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.compare import Divergence, Side, state_of
-from scopes.merge.keys import decoded_key, file_key, group_of
+from scopes.merge.keys import decoded_key, group_of
+from scopes.model.encoding import file_leaf
 from scopes.model.message import FILES, Message
 from scopes.model.tools import FileEdit, edits_of_result, parse_unified
 from scopes.store.objects import Commit, Objects, find_file, find_subtree
@@ -128,9 +129,9 @@ def _list_changes(objects: Objects, side: Side, keys: Sequence[str], directory: 
         head = header_of(commit)
         message = read_body(objects, commit)
         caller = find_call_message(objects, head) if head.author_kind == _TOOL else head
-        edits = list(_walk_edits(objects, head, message))
+        edits = [(f"{FILES}/{file_leaf(each.path, directory)}", each) for each in _walk_edits(objects, head, message)]
         for key in dict.fromkeys(paths[path] for path in changed):
-            own: list[FileEdit | None] = [edit for edit in edits if file_key(edit.path, directory) == key]
+            own: list[FileEdit | None] = [edit for path, edit in edits if path == f"{key}="]
             agent = head.author if caller is None else caller.author
             found.setdefault(key, []).extend(_Change(head, agent, edit) for edit in own or [None])
     return found

@@ -131,8 +131,14 @@ def decode_in_progress(
     conversation: ConversationId, entries: Mapping[BranchName, BranchEntry], tips: Mapping[BranchName, Oid]
 ) -> list[InProgress]:
     """Return what is in progress with given metadata entries and tips of branches; see `list_in_progress`."""
-    found = (_decode(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
-    return sorted((each for each in found if each is not None), key=lambda each: (each.entry.created, each.branch))
+    found = []
+    for name, entry in entries.items():
+        document = entry.extra.get(WAITING)
+        if name in tips and document is not None:
+            fields = {field: document[field] for field in _FIELDS}
+            details = {key: value for key, value in document.items() if key not in _FIELDS}
+            found.append(InProgress(conversation, name, tips[name], entry, **fields, details=details))
+    return sorted(found, key=lambda each: (each.entry.created, each.branch))
 
 
 def read_others(repository: Repository, conversation: ConversationId, branch: BranchName) -> OthersInProgress:
@@ -165,15 +171,13 @@ def resolution_branch_notes(repository: Repository, revision: Revision, text: st
     conversation, branch = revision.conversation, revision.branch
     if branch is None or not branch.startswith(f"{PURPOSE}/") or "/" in text:
         return ()
-    entry = read_metadata(repository, conversation).branches.get(branch, BranchEntry())
-    found = next((each for each in list_in_progress(repository, conversation) if each.branch == branch), None)
-    state = "a conflict-resolution branch" if found is None else describe_in_progress(found)
-    target = (entry.parent or MAIN) if found is None else moving_branch(found)
-    return (
+    found = (each for each in list_in_progress(repository, conversation) if each.branch == branch)
+    return tuple(
         Note(
-            f"this is the active branch, {branch}: {state}",
-            f"the target: scopes {verb} {quote(conversation)}/{quote(target)}",
-        ),
+            f"this is the active branch, {branch}: {describe_in_progress(each)}",
+            f"the target: scopes {verb} {quote(conversation)}/{quote(moving_branch(each))}",
+        )
+        for each in found
     )
 
 
@@ -209,15 +213,6 @@ def holding(
 def sides_of(in_progress: InProgress) -> dict[str, Any]:
     """Return the source and the target as details of an operation that ends what is in progress."""
     return {SIDES: {"source": in_progress.source, "target": in_progress.target}}
-
-
-def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
-    document = entry.extra.get(WAITING)
-    if document is None:
-        return None
-    fields = {field: document[field] for field in _FIELDS}
-    details = {key: value for key, value in document.items() if key not in _FIELDS}
-    return InProgress(conversation, name, tip, entry, **fields, details=details)
 
 
 def find_in_progress(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:
@@ -353,12 +348,7 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
         command = f"scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --abort"
         hint = f"undo that: scopes undo, or abort it: {command}"
         raise Refused(f"{where} no longer contains the commit that it stopped at", hint=hint)
-    count = len(open_conflicts_at(repository, in_progress.tip))
-    if count:
-        raise Conflicted(
-            f"{count} conflict{'s are' if count > 1 else ' is'} still open on {where}",
-            hint=f"see: scopes conflicts list {quote(in_progress.conversation)}",
-        )
+    require_resolved(repository, in_progress.conversation, in_progress.tip, where)
 
 
 def read_moving_tip(repository: Repository, in_progress: InProgress) -> Oid:

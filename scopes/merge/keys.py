@@ -6,14 +6,13 @@ A key is the path of a claim below `state/`, without the agent: claims of two ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.conflicts import CONFLICT_TYPES
-from scopes.model.encoding import decode_component, encode_component, file_leaf, leaf
+from scopes.model.encoding import decode_component, encode_component, leaf
 from scopes.model.message import (
     ANALYSES,
     DECISIONS,
@@ -37,7 +36,7 @@ _VALUE_FIELDS = {row.group: row.value_field for row in CONFLICT_TYPES.values() i
 _FIELD_OF_UNKNOWN = CONFLICT_TYPES[_UNKNOWN].value_field
 _PER_AGENT = frozenset(row.group for row in CONFLICT_TYPES.values() if row.group is not None and row.per_agent)
 _GROUPS_WITH_OTHER_KEYS = _PER_AGENT | {ENTITIES}  # where a key is not the path
-_NOUN_OF_GROUP = {
+NOUNS = {
     ANALYSES: "analysis", DECISIONS: "decision", FILES: "file", MESSAGES: "message", METHODS: "method",
     PRIORITIES: "priority", PROPOSALS: "proposal",
 }  # fmt: skip
@@ -57,20 +56,9 @@ def key_of_path(path: str) -> str:
     return "/".join(names)
 
 
-def path_prefixes(key: str) -> tuple[str, ...]:
-    """Return the paths, without the `=` of a leaf, at and below which the claims of a key are."""
-    group, _, rest = key.partition("/")
-    return (key, f"{ENTITIES}/{rest}") if group == PROPOSALS else (key,)
-
-
 def group_of(key: str) -> str:
     """Return the first component of a key."""
     return key.partition("/")[0]
-
-
-def noun_of(group: str) -> str | None:
-    """Return the noun for one claim of a group; None if it has none."""
-    return _NOUN_OF_GROUP.get(group)
 
 
 def type_of(key: str, *, added: bool) -> str:
@@ -105,11 +93,6 @@ def folded_key(key: str) -> str:
         return key
     group, *names = key.split("/")
     return "/".join((group, *(encode_component(folded(_decode(name))) for name in names)))
-
-
-def file_key(path: str, directory: str | None) -> str:
-    """Return the key of a file in a conversation that works in a directory; the path is as tools write it."""
-    return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
 
 
 def decoded_key(key: str) -> str:
@@ -251,11 +234,6 @@ def _claims_at(
                 yield path, None
             elif key_of_path(path) in resolved:
                 yield path, find_blob(objects, commit.tree, _STATE + path)
-
-
-def notice_of_withdrawal(message: Message, path: str) -> Message:
-    """Return a notice that withdraws the claims about the topic of a path."""
-    return replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
 
 
 def withdrawn_topic(extra: Mapping[str, Any]) -> str | None:

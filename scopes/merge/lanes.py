@@ -22,7 +22,7 @@ from scopes.history.messages import ROOT_KIND, MessageHeader, RecordedTimes, hea
 from scopes.history.metadata import read_metadata
 from scopes.history.names import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.keys import decoded_key, noun_of
+from scopes.merge.keys import NOUNS, decoded_key
 from scopes.merge.plan import is_written_by_scopes, list_conflicts_at
 from scopes.merge.resolve import chosen_values
 from scopes.model.conflicts import decode_resolution
@@ -168,7 +168,7 @@ def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str,
     if not isinstance(key, str) or resolution is None:
         return ""
     group, _, name = decoded_key(key).partition("/")
-    what = f"{noun_of(group) or group} {name}".strip()
+    what = f"{NOUNS.get(group, group)} {name}".strip()
     if group == FILES and resolution.choice == "both":
         return f"{what}: both sides edited it, and it was not merged here"
     values = " | ".join(dict.fromkeys(map(_value_text, resolved_values(repository, oid, document))))
@@ -271,10 +271,8 @@ class MarkedLanes:
         self._conversation = conversation
         self._branch = branch
         self._map = LaneMap(commits, tips)
-        self._commits = commits if self._map.lanes else ()
-        self._lanes_at = (
-            [tuple(filter(self._is_marked, lanes)) for lanes in self._map.lanes_of()] if self._map.lanes else []
-        )
+        self._commits = commits
+        self._lanes_at = [tuple(filter(self._is_marked, lanes)) for lanes in self._map.lanes_of()]
 
     def __bool__(self) -> bool:
         """Return True if there is a merge."""
@@ -282,7 +280,7 @@ class MarkedLanes:
 
     @cached_property
     def heads(self) -> Sequence[MessageHeader]:
-        """The headers of the commits, in their order; empty if there are no lanes."""
+        """The headers of the commits, in their order."""
         return [header_of(commit) for commit in self._commits]
 
     def _is_marked(self, number: int) -> bool:
@@ -311,7 +309,7 @@ class MarkedLanes:
     def lanes_of(self, oid: Oid) -> tuple[int, ...]:
         """Return the numbers of the lanes that a commit is in, the outermost first."""
         position = self._map.find_position(oid)
-        return self._lanes_at[position] if self._lanes_at and position is not None else ()
+        return () if position is None else self._lanes_at[position]
 
     def name_of(self, lane: int) -> str:
         """Return the name of the branch of a lane, or the short id of its tip."""

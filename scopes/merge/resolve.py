@@ -34,7 +34,6 @@ from scopes.model.encoding import encode_component, leaf
 from scopes.model.message import (
     CONFLICTS,
     ENTITIES,
-    FILES,
     MESSAGES,
     PRIORITIES,
     PROPOSALS,
@@ -195,10 +194,8 @@ def _outcome(made: _Made) -> _Values | None:
 def _choice_with(conflict: Conflict, made: _Made) -> Choice | None:
     """Return the choice that gives a conflict the outcome of an earlier one; None if there is none."""
     outcome = _outcome(made)
-    if outcome is None:  # both fit below the key of a file, or of claims of different agents
-        agents = [{position.agent for position in side} for side in (conflict.target, conflict.source)]
-        fits = group_of(conflict.key) == FILES or (per_agent(conflict.key) and not agents[0] & agents[1])
-        return BOTH if fits else None
+    if outcome is None:
+        return BOTH
     for choice, side in (("target", conflict.target), ("source", conflict.source), ("base", conflict.base)):
         if _comparable(conflict.key, _values(side)) == outcome:
             return choice

@@ -158,7 +158,7 @@ def test_a_conflict_stops_at_the_message_and_is_recorded(repository, stopped):
 
 
 def test_continue_picks_the_rest_after_a_resolution(repository, stopped):
-    with pytest.raises(Conflicted, match="still open"):
+    with pytest.raises(Conflicted, match="has 1 open conflict"):
         continue_cherry_pick(repository, "conv-001")
     resolve(repository)
     before = refs(repository)

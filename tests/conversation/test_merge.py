@@ -221,7 +221,7 @@ def decided(repository):
 def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, expected):
     """S4-16, S4-57."""
     drawn, waiting = stopped
-    with pytest.raises(Conflicted, match="1 conflict is still open"):
+    with pytest.raises(Conflicted, match="has 1 open conflict"):
         continue_merge(repository, "conv-001")
     done = resolve_conflict(
         repository,

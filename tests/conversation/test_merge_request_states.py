@@ -194,7 +194,7 @@ def test_a_stopped_request_is_open_and_is_not_merged_a_second_time(repository, c
     assert states(repository) == {1: "open"}
     error = refused(repository, lambda: merged(repository), f"in progress on {stopped.branch}")
     assert "scopes merge conv-001 --continue" in error.hint
-    refused(repository, lambda: continue_merge(repository, "conv-001"), "still open", Conflicted)
+    refused(repository, lambda: continue_merge(repository, "conv-001"), "open conflict", Conflicted)
     resolve_and_continue(repository)
     assert states(repository) == {1: "merged"}
 

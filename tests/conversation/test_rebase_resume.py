@@ -49,7 +49,7 @@ def test_continue_replays_the_rest_after_a_resolution(repository, stopped, take,
 
 def test_continue_is_refused_while_a_conflict_is_open(repository, stopped):
     before = repository.list_refs()
-    with pytest.raises(Conflicted, match="1 conflict is still open on conv-001/conflict-resolution/fix-onto-main"):
+    with pytest.raises(Conflicted, match="conv-001/conflict-resolution/fix-onto-main has 1 open conflict"):
         continue_rebase(repository, "conv-001")
     assert repository.list_refs() == before
 

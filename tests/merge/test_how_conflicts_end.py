@@ -253,7 +253,7 @@ def test_a_debate_and_an_escalation_are_open_and_end_as_resolved(repository, bra
     assert [row.conflict.status for row in listed(repository)] == ["debate"]
     escalate_conflict(repository, "conv-001", "1", to="lead", author=ERIN)
     assert [row.conflict.status for row in listed(repository, status="escalated")] == ["escalated"]
-    with pytest.raises(Conflicted, match="still open"):
+    with pytest.raises(Conflicted, match="has 1 open conflict"):
         continue_merge(repository, "conv-001")
     resolve_conflict(repository, "conv-001", "1", take="source", author=ERIN)
     continue_merge(repository, "conv-001")

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_author
-from scopes.merge.keys import decoded_key, group_of, noun_of
+from scopes.merge.keys import NOUNS, decoded_key, group_of
 from scopes.model.message import FILES
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
@@ -98,7 +98,7 @@ def _write_changes_of_one_side(view: View, result: Difference) -> None:
         numbers = Counter(group_of(claim.key) for claim in claims)
         if not numbers:
             continue
-        counts = ", ".join(counted(number, noun_of(group) or "claim") for group, number in numbers.items())
+        counts = ", ".join(counted(number, NOUNS.get(group, "claim")) for group, number in numbers.items())
         _write_heading(view, f"Changed only in {name}: {counts}")
         for line in _claims_of_one_side([claim for claim in claims if group_of(claim.key) != FILES], side):
             view.line(*truncate_line(line, view.width - 2), indent=2)

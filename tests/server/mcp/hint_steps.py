@@ -63,7 +63,7 @@ def follow(situation, hint):
 def ask_user(situation, line, other):
     """Run the command that the user is asked for; of two forms the first one may find something that is to be done."""
     first = run(situation, line)
-    assert (first.returncode == 0) if other is None else "still open" in first.stderr, first.stderr
+    assert (first.returncode == 0) if other is None else "open conflict" in first.stderr, first.stderr
     if other is not None:
         last = run(situation, f"{line.rpartition(' ')[0]} {other}")
         assert last.returncode == 0, last.stderr
