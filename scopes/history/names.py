@@ -709,39 +709,35 @@ def _tips_by_conversation(repository: Repository) -> dict[ConversationId, list[O
 def parse_new_branch_name(repository: Repository, text: str) -> BranchName:
     """Check the name of a new branch; raises Invalid as `parse_branch_name`, or if it would mean something else."""
     name = parse_branch_name(text)
-    _check_meaning(repository, name, "branch name")
+    _check_meaning(name, "branch name", list_remote_names(repository))
     return name
 
 
 def parse_new_tag_name(repository: Repository, text: str) -> str:
     """Check the name of a new tag; raises Invalid as `parse_tag_name`, or if it would mean something else."""
     name = parse_tag_name(text)
-    _check_meaning(repository, name, "tag name")
+    _check_meaning(name, "tag name", list_remote_names(repository))
     return name
 
 
 def parse_new_conversation_id(text: str) -> ConversationId:
     """Check the id of a new conversation; raises Invalid as `parse_conversation_id`, or for the form of an id."""
     name = parse_conversation_id(text)
-    _check_form(name, "conversation id")
+    _check_meaning(name, "conversation id")
     return name
 
 
-def _check_meaning(repository: Repository, name: str, what: str) -> None:
-    _check_form(name, what)
+def _check_meaning(name: str, what: str, remotes: Container[str] = ()) -> None:
     first, slash, rest = name.partition("/")
-    if slash and first in list_remote_names(repository):
-        problem = f"{first}/... are the branches of the remote {first}"
-        raise Invalid(f"{name!a} is not a valid {what}: {problem}", hint=f"for example: {first}-{rest}")
-
-
-def _check_form(name: str, what: str) -> None:
     if is_whole_id(name):
-        hint = "choose a name that does not look like an id"
-        raise Invalid(f"{name!a} is not a valid {what}: it has the form of the id of a message", hint=hint)
-    if name.startswith(LONG_FORMS):
-        hint = f"leave {LONG_FORMS} out"
-        raise Invalid(f"{name!a} is not a valid {what}: it begins with {LONG_FORMS}", hint=hint)
+        problem, hint = "it has the form of the id of a message", "choose a name that does not look like an id"
+    elif name.startswith(LONG_FORMS):
+        problem, hint = f"it begins with {LONG_FORMS}", f"leave {LONG_FORMS} out"
+    elif slash and first in remotes:
+        problem, hint = f"{first}/... are the branches of the remote {first}", f"for example: {first}-{rest}"
+    else:
+        return
+    raise Invalid(f"{name!a} is not a valid {what}: {problem}", hint=hint)
 
 
 def complete_message_id(repository: Repository, conversation: ConversationId | None, text: str | None) -> str | None:

@@ -370,14 +370,9 @@ class Search(Stream):
     counted: int | None = None
 
     @property
-    def titles(self) -> tuple[TitleHit, ...]:
-        """The conversations whose titles match."""
-        return self.coverage.titles
-
-    @property
     def exit_code(self) -> int:
         """As grep: 1 if nothing was found."""
-        return 0 if self.hits or self.counted or (self.titles and self.counted is None) else 1
+        return 0 if self.hits or self.counted or (self.coverage.titles and self.counted is None) else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
