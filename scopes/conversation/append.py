@@ -27,7 +27,7 @@ from scopes.history.messages import (
 from scopes.history.names import find_directory
 from scopes.history.transaction import Transaction, append_commit, append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_claims, superseded_claims
+from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_claims
 from scopes.model.encoding import leaf
 from scopes.model.message import MESSAGES, RETRACTED_TEXT, Author, Message, encode, is_purged
 from scopes.result import Note, Result
@@ -208,8 +208,7 @@ def _write(  # noqa: PLR0917 - where, then what
         message = with_touched_files(objects, tip, given)
     blob = objects.write(BLOB, line) if message is given else write_message_blob(objects, message)
     below = _newest.get(tip) or read_below(objects, tip)
-    replaced = superseded_claims(objects, tip, message) if message.kind == "proposal" else NO_CHANGES
-    commit, now = write_message_over(objects, tip, below, message, blob, base, replaced, sign)
+    commit, now = write_message_over(objects, tip, below, message, blob, base, NO_CHANGES, sign)
     _newest.clear()
     _newest[commit] = now
     return commit
@@ -315,9 +314,7 @@ def _append(branch: BranchHandle, message: Message, old: Message, made_of: Colle
 
     def change_state(tip: Oid) -> Mapping[str, BlobChange]:
         require_unpurged(repository, branch.conversation.id, made_of)
-        if old.payload is None:
-            return NO_CHANGES
-        return {**claims_without(repository, tip, old), **superseded_claims(repository, tip, message)}
+        return NO_CHANGES if old.payload is None else claims_without(repository, tip, old)
 
     oid = append_message(
         repository,

@@ -39,7 +39,6 @@ from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.names import (
     Revision,
     list_branch_tips,
-    read_active_branch,
     resolve_branch_name,
     resolve_conversation,
     resolve_revision,
@@ -48,7 +47,7 @@ from scopes.history.transaction import AGENT_FILES, find_tree, read_json
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, decoded_key, folded_key, key_of_path
-from scopes.merge.plan import blame_paths, blob_at, claim_value
+from scopes.merge.plan import blame_paths, claim_value
 from scopes.merge.resolve import BOTH
 from scopes.model import encoding
 from scopes.model.conversation import MergeRequest
@@ -69,7 +68,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Note, Result, Stream, few
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.objects import Commit, diff_blobs, read_blob, read_commit, walk_blobs
+from scopes.store.objects import Commit, diff_blobs, find_file, read_blob, read_commit, walk_blobs
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
@@ -436,21 +435,16 @@ def _walk_messages(
 
 
 def _walk_message(repository: Repository, head: MessageHeader, message: Message) -> Iterator[Change]:
-    """Yield what a message changed beside being one."""
+    """Yield what a message changed beside being one: the message it voids, decisions, and accepted values."""
     voided = message.retracts or message.amends
     if voided is not None:
         after = None if message.retracts else {"amended_by": head.id}
         yield _change(f"messages[{voided}]", {"id": voided}, after)
-    if head.parents and (head.kind in _CHANGE_VALUES or voided is not None):
-        yield from _walk_values(repository, head)
-
-
-def _walk_values(repository: Repository, head: MessageHeader) -> Iterator[Change]:
-    """Yield the decisions and accepted values that are others after a message."""
-    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")):
+    is_change = bool(head.parents) and (head.kind in _CHANGE_VALUES or voided is not None)
+    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")) if is_change else ():
         directory = f"{STATE_DIRECTORY}/{group}"
-        before, after = (find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid))
-        for path, *blobs in diff_blobs(repository, before, after) if before != after else ():
+        trees = [find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid)]
+        for path, *blobs in diff_blobs(repository, *trees):
             loaded = (None if blob is None else encoding.load(read_blob(repository, blob)) for blob in blobs)
             old, new = (claim.get(field, claim) if isinstance(claim, dict) else claim for claim in loaded)
             yield _change(".".join((group, *split_leaf(path))), old, new)
@@ -477,7 +471,6 @@ class BlameList(Result):
 
     revision: Revision
     rows: tuple[BlameRow, ...]
-    on_active_branch: bool = False
 
 
 def blame(repository: Repository, where: str, *, key: str | None = None, file: str | None = None) -> BlameList:
@@ -497,8 +490,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
         name = key if key is not None else file
         raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_keys(claims, name or ""))
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
-    active = read_active_branch(repository, revision.conversation)
-    return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
+    return BlameList(revision=revision, rows=tuple(rows))
 
 
 def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:
@@ -511,7 +503,7 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
             continue
         if len(commit.parents) > 1 and isinstance(claim, dict) and claim.keys() == {BOTH}:
             for parent in commit.parents:
-                value = blob_at(repository, state_of(repository, parent), path)
+                value = find_file(repository, state_of(repository, parent), path)
                 yield from _walk_rows(repository, parent, {} if value is None else {path: value})
         else:
             key = key_of_path(path)

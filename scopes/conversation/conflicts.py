@@ -27,7 +27,6 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, 
 from scopes.merge.compare import find_divergence, state_of
 from scopes.merge.conflicts import (
     ConflictRow,
-    EndedConflicts,
     changes_made_since,
     find_disagreement,
     is_id_prefix,
@@ -41,7 +40,7 @@ from scopes.merge.conflicts import (
     walk_conflicts,
 )
 from scopes.merge.files import FileComparison, compare_files, patch_of
-from scopes.merge.in_progress import HELD, InProgress, restore_hint
+from scopes.merge.in_progress import HELD, NO_OTHERS, InProgress, OthersInProgress, read_others, restore_hint
 from scopes.merge.keys import decoded_key, group_of
 from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
 from scopes.merge.resolve import CHOICE_OF_STRATEGY, apply_choice, resolve, set_value
@@ -153,12 +152,9 @@ def show_conflict(
     return ConflictView(
         row=row,
         texts=texts,
-        talk=discussion.talk,
-        positions=discussion.positions,
-        escalated_to=discussion.escalated_to,
-        escalated_at=discussion.escalated_at,
         sides=sides,
         file=file,
+        **discussion._asdict(),
     )
 
 
@@ -177,15 +173,10 @@ def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:
         read_conflict(repository, latest, name)
         return latest
 
-    def having(ended: EndedConflicts | None) -> list[ConversationId]:
-        return [
-            each
-            for each in conversation_ids(repository)
-            if any(row.conflict.id.startswith(name) for row in walk_conflicts(repository, each, ended=ended))
-        ]
-
-    # the operations are read only if no open conflict has that id
-    found = (having(None) or having(read_ended(repository))) if is_id_prefix(name) else []
+    every = list_conflicts(repository, include_all=True).conflicts if is_id_prefix(name) else ()
+    rows = [row for row in every if row.conflict.id.startswith(name)]
+    rows = [row for row in rows if row.conflict.status not in ENDED] or rows
+    found = list(dict.fromkeys(row.conversation for row in rows))
     if len(found) == 1:
         return found[0]
     if found:
@@ -251,6 +242,7 @@ class ConflictResolved(Result):
         kind: What is in progress: "merge", "rebase" or "cherry-pick"; "branch" if nothing is.
         continued: The outcome of the merge, rebase or cherry-pick, if the same command continued it.
         escalated_to: Who was asked to resolve it.
+        others: What else is in progress: commands then have to name the branch.
     """
 
     conversation: ConversationId
@@ -263,6 +255,7 @@ class ConflictResolved(Result):
     kind: str = "merge"
     continued: Result | None = None
     escalated_to: str | None = None
+    others: OthersInProgress = NO_OTHERS
 
     @property
     def exit_code(self) -> int:
@@ -323,7 +316,6 @@ def resolve_conflict(
         else:
             changes = apply_choice(repository, disagreement.target, disagreement.source, choice)
         changes = changes_made_since(repository, in_progress, record.key) | changes
-        notes = _note_escalated(repository, in_progress, record, actor.name)
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
@@ -331,21 +323,8 @@ def resolve_conflict(
             if choice == "value":
                 outcome = new_value if isinstance(new_value, str) else encoding.dump(new_value).decode().rstrip()
             text = f"Resolved {decoded_key(record.key)}: {outcome}" + (f" ({reason})" if reason else "")
-        result = replace(_write(repository, in_progress, row.number, resolved, actor, text, changes), notes=notes)
+        result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
     return _continue(repository, result) if continue_after else result
-
-
-def _note_escalated(
-    repository: Repository, in_progress: InProgress, conflict: Conflict, actor: str
-) -> tuple[Note, ...]:
-    """Return a note if a conflict was escalated to somebody else than who resolves it now."""
-    asked = read_discussion(repository, in_progress, conflict).escalated_to
-    if asked in {None, actor}:
-        return ()
-    holds = any(actor == each.agent for each in (*conflict.source, *conflict.target))
-    who = f"{actor}, who holds a side of it," if holds else actor
-    text = f"the conflict was escalated to {asked}, and {who} has resolved it"
-    return (Note(text, "to let them decide: scopes undo"),)
 
 
 def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
@@ -432,15 +411,13 @@ def _read_earlier(
     """
     found = list_earlier(repository, in_progress.conversation, in_progress).find(conflict)
     command = f"scopes conflicts resolve {quote(in_progress.conversation)} {quote(conflict.id[:8])} --take source"
-    if not found:
-        raise Refused(f"conflict {conflict.id} was not resolved before", hint=f"take a side: {command}")
     if len(found) > 1:
         names = ", ".join(f"{each.actor} in {each.conflict}" for each in found)
         raise Refused(f"it was resolved before in different ways: {names}", hint=f"take a side: {command}")
-    if found[0].choice is None:
-        text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
-        raise Refused(text, hint=f"take a side: {command}")
-    return found[0].choice, found[0]
+    for earlier in found:
+        if earlier.choice is not None:
+            return earlier.choice, earlier
+    raise Refused(f"conflict {conflict.id} was not resolved before with such a value", hint=f"take a side: {command}")
 
 
 def _write(  # noqa: PLR0917 - the parts of a decision
@@ -492,4 +469,5 @@ def _write(  # noqa: PLR0917 - the parts of a decision
         operation=operation.id,
         kind=in_progress.kind,
         escalated_to=next(iter(to), None),
+        others=read_others(repository, in_progress.conversation, in_progress.branch),
     )

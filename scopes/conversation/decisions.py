@@ -22,7 +22,7 @@ from scopes.model.encoding import decode_component
 from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import BlobChange, find_blob, find_entry, read_blob, walk_blobs
+from scopes.store.objects import BlobChange, find_blob, find_subtree, read_blob, walk_blobs
 from scopes.store.repository import Repository
 
 
@@ -90,7 +90,7 @@ def decisions_at(
     """
     stated: list[StatedDecision] = []
     notices = []
-    claims = _Claims(repository)
+    claims, spellings = _Claims(repository), dict[str, str]()
     for number, head in enumerate(heads, 1):
         if head.kind != "decision" and (head.kind != "notice" or head.author_kind == "system"):
             continue
@@ -99,7 +99,7 @@ def decisions_at(
         if withdrawn is not None:
             notices.append((withdrawn, head.oid))
         if work_item is None or message.work_item in {None, work_item}:
-            stated += _walk_stated(claims, tip, number, head, message)
+            stated += _walk_stated(claims, tip, number, head, message, spellings)
     rows = tuple(each.row for each in stated)
     ends = _Withdrawals(repository, tip, (tip,), rows, notices)
     disputed = {each.key for each in open_conflicts_at(repository, tip)} if stated else set[str]()
@@ -113,8 +113,8 @@ def decisions_at(
     return tuple(found)
 
 
-def _walk_stated(
-    claims: _Claims, tip: Oid, number: int, head: MessageHeader, message: Message
+def _walk_stated(  # noqa: PLR0917 - where, then what
+    claims: _Claims, tip: Oid, number: int, head: MessageHeader, message: Message, spellings: dict[str, str]
 ) -> Iterator[StatedDecision]:
     """Yield the decisions of a message: the one that it states, or those that it chose for a conflict."""
     document = message.extra.get("conflict")
@@ -127,7 +127,8 @@ def _walk_stated(
         pairs = [(topic, value) for value in values if isinstance(value, str)]
     actor, reason = (None, None) if resolution is None else (resolution.actor, resolution.reason or None)
     for topic, decision in pairs:
-        row = DecisionRow(topic=topic, decision=decision, head=head, current=claims.hold(tip, topic, decision))
+        current, spelled = claims.hold(tip, topic, decision), _spell(spellings, message, topic)
+        row = DecisionRow(topic=spelled, decision=decision, head=head, current=current)
         yield StatedDecision(row, number, actor, reason)
 
 
@@ -142,7 +143,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
     disputed = [each for each in open_conflicts_at(repository, tip) if group_of(each.key) == DECISIONS]
     several = len(scope.tips) > 1
     in_history = {commit.oid for commit in walk_newest_first(repository, [tip])} if several else None
-    claims = _Claims(repository)
+    claims, spellings = _Claims(repository), dict[str, str]()
     rows, notices = [], []
     for head, message in walk_messages(repository, scope):
         withdrawn = withdrawn_topic(message.extra)
@@ -150,7 +151,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             notices.append((withdrawn, head.oid))
         decided = _decision_in(message)
         if decided is not None:
-            topic, decision = decided
+            topic, decision = _spell(spellings, message, decided[0]), decided[1]
             current = claims.hold(tip, topic, decision)
             elsewhere = in_history is not None and not current and head.oid not in in_history
             names = scope.tips.items() if elsewhere else ()
@@ -200,12 +201,11 @@ class _Claims:
 
     def _read(self, tip: Oid) -> Mapping[str, Any]:
         state = state_of(self.repository, tip)
-        entry = None if state is None else find_entry(self.repository, state, DECISIONS)
-        if entry is None or not entry.is_tree:
-            return {}
+        tree = find_subtree(self.repository, state, DECISIONS)
+        blobs = () if tree is None else walk_blobs(self.repository, tree)
         return {
             f"{DECISIONS}/{name.removesuffix('=')}": encoding.load(read_blob(self.repository, blob))
-            for name, blob in walk_blobs(self.repository, entry.oid)
+            for name, blob in blobs
         }
 
 
@@ -254,6 +254,14 @@ def _decision_in(message: Message) -> tuple[str, str] | None:
         case {"key": str(key), "choice": "value", "value": str(decision)} if group_of(key) == DECISIONS:
             return _topic_of(key), decision
     return None
+
+
+def _spell(spellings: dict[str, str], message: Message, topic: str) -> str:
+    """Return a topic as it was spelled last: a resolution has only the key of its topic."""
+    key = decision_key(topic)
+    if message.kind == "decision":
+        spellings[key] = topic
+    return spellings.get(key, topic)
 
 
 def _topic_of(key: str) -> str:
@@ -332,10 +340,10 @@ def _find_decisions(branch: BranchHandle, tip: Oid, path: str) -> tuple[str, ...
         NotFound: no decision on it is in effect.
     """
     state = state_of(branch.repository, tip)
-    claim = None if state is None else find_blob(branch.repository, state, path)
+    claim = find_blob(branch.repository, state, path)
     if claim is None:
-        topic, hint = decoded_key(key_of_path(path)).partition("/")[2], f"scopes decisions {quote(str(branch))}"
-        raise NotFound(f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: {hint}")
+        hint = f"list them: scopes decisions {quote(str(branch))}"
+        raise NotFound(f"no decision on {_topic_of(key_of_path(path))!a} is in effect on {branch}", hint=hint)
     return tuple(_decisions_in(encoding.load(claim)))
 
 

@@ -111,15 +111,11 @@ class FastForwarded(MergeResult):
 class Merged(MergeResult):
     """The target moved to a merge commit; `message` is its id.
 
-    `tip_message` is the id of the message at the new tip of the target, if that is another one: the last message of
-    the conflict-resolution branch.
-
     `source_messages` is the number of messages that came from the source, if `messages` has others too: those of the
     conflict-resolution branch.
     """
 
     message: MessageId | None = None
-    tip_message: MessageId | None = None
     source_messages: int | None = None
 
 
@@ -395,18 +391,9 @@ def _stop(
     else:
         _, tip = _write_merge(repository, (request.target_tip, in_progress.tip), plan, text)
     tx = Transaction(repository, request.conversation)
-    name = stop(
-        tx,
-        in_progress,
-        kind=KIND,
-        target=request.target,
-        target_tip=request.target_tip,
-        source=request.source,
-        source_tip=request.source_tip,
-        stopped=tip,
-        parent=request.target,
-        activate=in_progress is not None or not request.keep_active,
-    )
+    document = {"kind": KIND, "target": request.target, "target_tip": request.target_tip}
+    document |= {"source": request.source, "source_tip": request.source_tip, "stopped": tip}
+    name = stop(tx, in_progress, document, activate=in_progress is not None or not request.keep_active)
     summary, change = f"begin to merge {request.source} into {request.conversation}/{request.target}", f"create {name}"
     if in_progress is not None:
         summary, change = f"continue merge on {request.conversation}/{name}", f"continue merge on {name}"
@@ -426,7 +413,6 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     message = message_id_of(read_commit(repository, in_progress.stopped))
     if not plan.fast_forward:
         message, tip = _write_merge(repository, (request.target_tip, tip), plan, merge_text(len(plan.messages)))
-    tip_message = message_id_of(read_commit(repository, tip))
     tx = Transaction(repository, request.conversation)
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
     active = _leave_source(tx, request, before, tip)
@@ -448,7 +434,6 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
         tip=tip,
         operation=operation.id,
         message=message,
-        tip_message=None if tip_message == message else tip_message,
         active_branch=active,
         source_messages=count_messages(list_new_commits(repository, in_progress.source_tip, request.target_tip)),
     )

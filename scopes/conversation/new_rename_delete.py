@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import NamedTuple
 
 from scopes.clock import new_uuid, now
-from scopes.errors import Corrupt, NotFound, Refused
+from scopes.errors import Refused
 from scopes.history.handles import BranchHandle, StoreHandle, heading_of, next_conversation_id, refuse_taken, walk_main
 from scopes.history.messages import write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at, read_remote_branches
@@ -237,10 +237,8 @@ def _deleted_row(
         for ref, oid in trash.items()
         if ref.startswith(f"{top}heads/")
     }
-    heading = None
-    with suppress(Corrupt, NotFound):
-        title = read_metadata_at(repository, Oid(trash[f"{top}meta"])).title
-        heading = heading_of(repository, title, walk_main(repository, tips))
+    title = read_metadata_at(repository, Oid(trash[f"{top}meta"])).title
+    heading = heading_of(repository, title, walk_main(repository, tips))
     return DeletedRow(conversation, heading and heading.text, len(tips), operation.time, operation.id)
 
 

@@ -436,19 +436,9 @@ def _carry_out(
 def _stop(repository: Repository, state: ReplayState, plan: ReplayPlan, stopped: Stop) -> ReplayConflicted:
     """Put a message with conflicts on the conflict-resolution branch, which is created at the first stop."""
     tx, in_progress = Transaction(repository, state.conversation), state.in_progress
-    name = stop(
-        tx,
-        in_progress,
-        kind=state.kind,
-        target=state.target,
-        target_tip=stopped.parent,
-        source=state.source,
-        source_tip=stopped.old,
-        stopped=stopped.new,
-        parent=state.branch,
-        activate=in_progress is None,
-        details=replay_details(state, plan.todo),
-    )
+    document = {"kind": state.kind, "target": state.target, "target_tip": stopped.parent, "source": state.source}
+    document |= {"source_tip": stopped.old, "stopped": stopped.new, **replay_details(state, plan.todo)}
+    name = stop(tx, in_progress, document, activate=in_progress is None)
     where = f"{state.conversation}/{state.branch}"
     what = f"rebase {where} onto {state.target}" if state.kind == REBASE else f"pick {stopped.id[:8]} for {where}"
     operation = tx.commit(

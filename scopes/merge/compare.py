@@ -6,7 +6,7 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -41,10 +41,10 @@ from scopes.store.objects import (
     Commit,
     Objects,
     diff_blobs,
-    find_entry,
+    find_file,
+    find_subtree,
     read_blob,
     read_commit,
-    read_tree,
     update_tree,
 )
 from scopes.store.repository import Repository
@@ -89,8 +89,7 @@ class Divergence:
 
 def state_of(objects: Objects, commit: Oid) -> Oid | None:
     """Return the tree below `state/` of a commit; None if it has none."""
-    entry = read_tree(objects, read_commit(objects, commit).tree).get(STATE_DIRECTORY)
-    return entry.oid if entry is not None and entry.is_tree else None
+    return find_subtree(objects, read_commit(objects, commit).tree, STATE_DIRECTORY)
 
 
 def find_divergence(
@@ -165,15 +164,11 @@ def _diff_at(
     objects: Objects, before: Oid | None, after: Oid | None, prefix: str
 ) -> Iterator[tuple[str, Oid | None, Oid | None]]:
     """Yield the differences at the leaf of a prefix and below it."""
-    old, new = (None if state is None else find_entry(objects, state, f"{prefix}=") for state in (before, after))
+    old, new = (find_file(objects, state, f"{prefix}=") for state in (before, after))
     if old != new:
-        blobs = [None if entry is None or entry.is_tree else entry.oid for entry in (old, new)]
-        yield f"{prefix}=", blobs[0], blobs[1]
-    old, new = (None if state is None else find_entry(objects, state, prefix) for state in (before, after))
-    if old != new:
-        trees = [entry.oid if entry is not None and entry.is_tree else None for entry in (old, new)]
-        for path, left, right in diff_blobs(objects, trees[0], trees[1]):
-            yield f"{prefix}/{path}", left, right
+        yield f"{prefix}=", old, new
+    for path, left, right in diff_blobs(objects, *(find_subtree(objects, state, prefix) for state in (before, after))):
+        yield f"{prefix}/{path}", left, right
 
 
 def _merge_bases(repository: Repository, objects: Objects, bases: tuple[Oid, ...]) -> Oid | None:
@@ -237,16 +232,14 @@ class Disagreement:
 def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagreement, ...]:
     """Return all disagreements of two sides, sorted by key and type."""
     target, source = divergence.target, divergence.source
-    purged: set[MessageId] = set()
-    copies = list(_compare_content(objects, target, source, purged))
-    found = [each for each in _compare_changes(objects, divergence) if not _is_without_hash(objects, each, purged)]
+    found = list(_compare_changes(objects, divergence))
     found += _find_answers_to_retracted(objects, divergence, target, source)
     swapped = _find_answers_to_retracted(objects, divergence, source, target)
     found += [
         replace(each, target=each.source, source=each.target, target_messages=each.source_messages, source_messages=())
         for each in swapped
     ]
-    found += copies
+    found += _compare_content(objects, target, source)
     unique = {(each.key, each.type): each for each in reversed(found)}
     return tuple(unique[key] for key in sorted(unique))
 
@@ -401,27 +394,13 @@ def _answered_keys(message: Message, calls: Mapping[str, str]) -> set[str]:
     return keys | {calls[call_id] for call_id in call_ids if isinstance(call_id, str) and call_id in calls}
 
 
-def _compare_content(objects: Objects, target: Side, source: Side, purged: set[MessageId]) -> Iterator[Disagreement]:
-    """Find messages that both sides have with the same id and different content.
-
-    One that was purged on a side is no conflict, and is added to `purged`.
-    """
+def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
+    """Find messages that both sides have with the same id and different content; one purged on a side is none."""
     in_target, in_source = ({message_id_of(commit): commit for commit in side.commits} for side in (target, source))
     for message in in_target.keys() & in_source.keys():
         oids = in_target[message].oid, in_source[message].oid
         here, there = (read_message(objects, oid) for oid in oids)
-        if content_of(here) == content_of(there):
-            continue
-        if is_purged_copy(here, there) or is_purged_copy(there, here):
-            purged.add(message)
-            continue
-        nothing = {leaf(MESSAGES, message): PathChange(None, None)}
-        yield Disagreement(message_key(message), "add-add", nothing, nothing, oids[:1], oids[1:])
-
-
-def _is_without_hash(objects: Objects, each: Disagreement, purged: Collection[MessageId]) -> bool:
-    """Return True if a side has only lost the hash of a file, because what wrote it was purged there."""
-    if not purged or group_of(each.key) != FILES:
-        return False
-    claims = [*_read_claims(objects, each.target), *_read_claims(objects, each.source)]
-    return any(isinstance(claim, dict) and claim.get("unknown") in purged for claim in claims)
+        is_same = content_of(here) == content_of(there)
+        if not (is_same or is_purged_copy(here, there) or is_purged_copy(there, here)):
+            nothing = {leaf(MESSAGES, message): PathChange(None, None)}
+            yield Disagreement(message_key(message), "add-add", nothing, nothing, oids[:1], oids[1:])

@@ -20,7 +20,6 @@ from scopes.history.messages import (
     MessageHeader,
     RecordedTimes,
     display_time,
-    headers_of,
     message_id_of,
     read_body,
     walk_headers_newest_first,
@@ -67,40 +66,6 @@ _MAX_NUMBER_DIGITS = 3
 _ABORTED = "-abort"
 _DROPPING = frozenset({"rebase-conflict", "cherry-pick-conflict", "delete-branch"})  # kinds of operations
 _DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
-
-
-class _ConflictTimes:
-    """When conflicts were opened and resolved, from the notices in a history, which is walked only as far as needed."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._recorded = RecordedTimes(repository)
-        self._walks: dict[Oid, tuple[dict[str, Commit], Iterator[tuple[str, Commit]]]] = {}
-
-    def find(self, tip: Oid, conflict: str, *, is_resolved: bool) -> tuple[str | None, str | None, str | None]:
-        """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
-
-        What a merge or replay resolved by itself was opened and resolved at once. All are None without a record.
-        """
-        path, commit = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}", read_commit(self._repository, tip)
-        if find_entry(self._repository, commit.tree, path) is None:
-            return None, None, None
-        resolving = self._find_resolving(tip, conflict) if is_resolved else None
-        opening = resolving or commit
-        while opening.parents:  # the oldest commit, along first parents, that has the record
-            before = read_commit(self._repository, opening.parents[0])
-            if find_entry(self._repository, before.tree, path) is None:
-                break
-            opening = before
-        since, written = known_seconds(opening.time), self._recorded.find(opening.oid, opening.time)
-        resolved = since if resolving is None else known_seconds(resolving.time)
-        return since, None if written is None else known_seconds(written), resolved
-
-    def _find_resolving(self, tip: Oid, conflict: str) -> Commit | None:
-        known, notices = self._walks.setdefault(tip, ({}, walk_resolved(self._repository, [tip])))
-        while conflict not in known and (notice := next(notices, None)) is not None:
-            known.setdefault(*notice)
-        return known.get(conflict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,12 +187,28 @@ def _is_discussion(head: MessageHeader) -> bool:
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
-    times, waiting = _ConflictTimes(repository), list_in_progress(repository, conversation)
+    times, waiting = RecordedTimes(repository), list_in_progress(repository, conversation)
     earlier = list_earlier(repository, conversation, *waiting)
     for number, (in_progress, record) in enumerate(_walk(repository, conversation, waiting, ended), 1):
         answers = () if record.status in ENDED else earlier.find(record)
         found = replace(record, earlier=answers) if answers else record
-        yield _row(times, in_progress, number, found), in_progress
+        yield _row(repository, times, in_progress, number, found), in_progress
+
+
+def _find_notices(
+    repository: Repository, tip: Oid, conflict: str, *, is_resolved: bool
+) -> tuple[Commit, Commit | None]:
+    """Return the oldest commit, on the first parents, with the record of a conflict, and the one that resolved it."""
+    path, opening, resolving = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}", read_commit(repository, tip), None
+    if is_resolved:
+        resolving = next((commit for found, commit in walk_resolved(repository, [tip]) if found == conflict), None)
+        opening = resolving or opening
+    while opening.parents:
+        before = read_commit(repository, opening.parents[0])
+        if find_entry(repository, before.tree, path) is None:
+            break
+        opening = before
+    return opening, resolving
 
 
 def list_earlier(repository: Repository, conversation: ConversationId, *waiting: InProgress) -> EarlierResolutions:
@@ -236,12 +217,17 @@ def list_earlier(repository: Repository, conversation: ConversationId, *waiting:
     return EarlierResolutions(repository, conversation, *tips)
 
 
-def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict) -> ConflictRow:
+def _row(
+    repository: Repository, times: RecordedTimes, in_progress: InProgress, number: int, record: Conflict
+) -> ConflictRow:
     since, recorded, resolved = in_progress.entry.created, None, None
     is_resolved = record.status == "resolved"
     if is_resolved or (in_progress.kind == HELD and record.status not in ENDED):
-        opened, recorded, at = times.find(in_progress.tip, record.id, is_resolved=is_resolved)
-        since, resolved = opened or since, (at or since) if is_resolved else None
+        opening, resolving = _find_notices(repository, in_progress.tip, record.id, is_resolved=is_resolved)
+        since, written = known_seconds(opening.time) or since, times.find(opening.oid, opening.time)
+        recorded = None if written is None else known_seconds(written)
+        # what a merge or replay resolved by itself was opened and resolved at once
+        resolved = (since if resolving is None else known_seconds(resolving.time)) if is_resolved else None
     return ConflictRow(
         number=number,
         conversation=in_progress.conversation,
@@ -362,10 +348,11 @@ class Discussion(NamedTuple):
 
 def read_discussion(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Discussion:
     """Return what was said about a conflict, also after it has ended."""
+    begin, end = in_progress.stopped, in_progress.tip
     if in_progress.kind == HELD:
-        heads = list(headers_of(_walk_while_recorded(repository, in_progress.tip, conflict)))
-    else:
-        heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
+        opening, resolving = _find_notices(repository, end, conflict.id, is_resolved=conflict.status == "resolved")
+        begin, end = opening.oid, end if resolving is None else resolving.oid
+    heads = list(walk_headers_newest_first(repository, [end], {begin}))
     positions: dict[str, ArguedPosition] = {}
     addressee = time = None
     talk = []
@@ -388,28 +375,6 @@ def read_discussion(repository: Repository, in_progress: InProgress, conflict: C
         stated = {each.message for each in positions.values()}
         talk = [head for head in talk if head.id in stated]
     return Discussion(tuple(talk), tuple(positions.values()), addressee, time)
-
-
-def _walk_while_recorded(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:
-    """Yield the commits that have the record of a conflict before it was resolved, without the one that opened it."""
-    path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict.id)}"
-
-    def has_record(commit: Commit) -> bool:
-        return find_entry(repository, commit.tree, path) is not None
-
-    try:
-        commit = read_commit(repository, tip)
-    except NotFound:
-        return  # the branch of an aborted conflict was deleted long ago
-    if conflict.status == "resolved" and has_record(commit):
-        resolved = walk_resolved(repository, [tip])
-        commit = next((each for found, each in resolved if found == conflict.id), commit)
-    while has_record(commit) and commit.parents:
-        below = read_commit(repository, commit.parents[0])
-        if not has_record(below):
-            return
-        yield commit
-        commit = below
 
 
 def find_disagreement(

@@ -19,7 +19,7 @@ from scopes.merge.compare import Divergence, Side, state_of
 from scopes.merge.keys import decoded_key, file_key, group_of
 from scopes.model.message import FILES, Message
 from scopes.model.tools import FileEdit, edits_of_result, parse_unified
-from scopes.store.objects import Commit, Objects, find_entry
+from scopes.store.objects import Commit, Objects, find_file, find_subtree
 
 MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
 MAX_RANGES: Final = 100
@@ -147,14 +147,11 @@ def _walk_changing(
 
     def files_at(oid: Oid) -> Oid | None:
         if oid not in trees:
-            state = state_of(objects, oid)
-            entry = None if state is None else find_entry(objects, state, FILES)
-            trees[oid] = entry.oid if entry is not None and entry.is_tree else None
+            trees[oid] = find_subtree(objects, state_of(objects, oid), FILES)
         return trees[oid]
 
     def claim_at(tree: Oid | None, path: str) -> Oid | None:
-        entry = None if tree is None else find_entry(objects, tree, path.removeprefix(f"{FILES}/"))
-        return None if entry is None else entry.oid
+        return find_file(objects, tree, path.removeprefix(f"{FILES}/"))
 
     for commit in commits if paths else ():
         after, before = files_at(commit.oid), [files_at(parent) for parent in commit.parents]

@@ -75,47 +75,26 @@ class OthersInProgress(NamedTuple):
 NO_OTHERS = OthersInProgress()
 
 
-def stop(  # the fields are those of `InProgress`
-    tx: Transaction,
-    found: InProgress | None,
-    *,
-    kind: str,
-    target: str,
-    target_tip: Oid,
-    source: str,
-    source_tip: Oid,
-    stopped: Oid,
-    parent: BranchName,
-    activate: bool,
-    details: Mapping[str, Any] | None = None,
-) -> BranchName:
+def stop(tx: Transaction, found: InProgress | None, document: dict[str, Any], *, activate: bool) -> BranchName:
     """Put a commit with conflicts on a conflict-resolution branch, and what is in progress into its entry.
 
     found: what is in progress already, and stops again: it keeps its branch
-    parent: the branch that moves at the end
+    document: the fields of `InProgress` that are not known here, and what only a replay has
     """
     if found is None:
         tips, before = (
             list_branch_tips(tx.repository, tx.conversation),
             read_active_branch(tx.repository, tx.conversation),
         )
-        name = _resolution_branch(tips, source, target, joined="onto" if kind == "rebase" else "into")
-        entry, old = BranchEntry(purpose=PURPOSE, parent=parent, fork=target_tip, created=now()), None
+        joined = "onto" if document["kind"] == "rebase" else "into"
+        name, old = _resolution_branch(tips, document["source"], document["target"], joined=joined), None
+        parent = document.get("branch", document["target"])  # what moves at the end
+        entry = BranchEntry(purpose=PURPOSE, parent=parent, fork=document["target_tip"], created=now())
     else:
         name, entry, old, before = found.branch, found.entry, found.tip, found.before
-        entry = entry if kind == "merge" else replace(entry, fork=target_tip)
-    document = {
-        "kind": kind,
-        "target": target,
-        "target_tip": target_tip,
-        "source": source,
-        "source_tip": source_tip,
-        "before": before,
-        "stopped": stopped,
-        **(details or {}),
-    }
-    tx.move_branch(name, old, stopped)
-    tx.set_branch_entry(name, replace(entry, extra={**entry.extra, WAITING: document}))
+        entry = entry if found.kind == "merge" else replace(entry, fork=document["target_tip"])
+    tx.move_branch(name, old, document["stopped"])
+    tx.set_branch_entry(name, replace(entry, extra={**entry.extra, WAITING: {**document, "before": before}}))
     if activate:
         tx.activate(name)
     return name

@@ -23,14 +23,13 @@ from scopes.model.message import (
     METHODS,
     PRIORITIES,
     PROPOSALS,
-    REVIEWS,
     TYPED_KINDS,
     Message,
     claims_of,
     folded,
 )
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, diff_blobs, find_blob, find_entry, read_commit, read_tree
+from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_file, find_subtree, read_commit, read_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"
@@ -140,8 +139,6 @@ def agent_of(path: str) -> str | None:
 _STATED_GROUPS = frozenset(row.group for row in CONFLICT_TYPES.values()) - {None, FILES, MESSAGES}
 RESOLVING_KINDS = frozenset({"notice", "merge"})
 _STATE = f"{STATE_DIRECTORY}/"
-_PROPOSED = f"{_STATE}{PROPOSALS}"
-_PROPOSAL = "proposal"  # kind of message
 
 
 class Restated(NamedTuple):
@@ -176,9 +173,9 @@ def find_restated(
         if message_id_of(commit) in known:
             continue
         for path in _stated_paths(objects, commit, after):
-            old, new = (None if state is None else find_entry(objects, state, path) for state in (before, after))
+            old, new = (find_file(objects, state, path) for state in (before, after))
             if old is not None and old == new:
-                found.setdefault(key_of_path(path), {})[path] = Restated(commit.oid, old.oid)
+                found.setdefault(key_of_path(path), {})[path] = Restated(commit.oid, old)
     return found
 
 
@@ -204,15 +201,15 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
         for key in _resolved_keys(read_body(objects, commit).extra):
             if group_of(key) in _STATED_GROUPS:
                 yield f"{key}="
-                entry = find_entry(objects, state, key)
-                agents = read_tree(objects, entry.oid) if entry is not None and entry.is_tree else ()
+                tree = find_subtree(objects, state, key)
+                agents = () if tree is None else read_tree(objects, tree)
                 yield from (f"{key}/{name}" for name in agents)
 
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
     """Read a message; without its payload if a state says that it was amended or retracted."""
     message = read_body(objects, commit)
-    amended = None if state is None else find_entry(objects, state, leaf(MESSAGES, message.id))
+    amended = find_file(objects, state, leaf(MESSAGES, message.id))
     return message if amended is None else Message(id=message.id, author=message.author, parts=())
 
 
@@ -234,59 +231,7 @@ def claims_without(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
             is_void = claim == claims[path] and commit.kind in RESOLVING_KINDS
             changes[path] = None if is_void else claim
             missing.discard(path)
-    return {**_claims_before(objects, tip, withdrawn), **changes} if withdrawn.kind == _PROPOSAL else changes
-
-
-def superseded_claims(objects: Objects, tip: Oid, message: Message) -> dict[str, BlobChange]:
-    """Return the changes to the state of `tip` that remove what else the proposals claim that a proposal supersedes.
-
-    An accepted one is not superseded (S4-60).
-    """
-    tree = read_commit(objects, tip).tree
-    claims = stated_claims(message) if message.kind == _PROPOSAL else {}
-    blobs = {path: find_blob(objects, tree, _STATE + path) for path in claims}
-    missing = {path for path, blob in blobs.items() if blob is not None}
-    changes: dict[str, BlobChange] = {}
-    newer: set[str] = set()
-    for commit in walk_newest_first(objects, [tip]) if missing else ():
-        if not missing:
-            break
-        earlier = _read_proposal_claims(objects, commit)
-        replaced = {path for path in missing if earlier.get(path) == blobs[path]}
-        if replaced and find_blob(objects, tree, _STATE + leaf(REVIEWS, message_id_of(commit))) is None:
-            others = earlier.keys() - claims.keys() - newer
-            changes |= {path: None for path in others if find_blob(objects, tree, _STATE + path) == earlier[path]}
-        missing -= replaced
-        newer |= earlier.keys()
     return changes
-
-
-def _claims_before(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, BlobChange]:
-    """Return the claims that a proposal removed because it superseded their proposal, if nobody made others since."""
-    tree = read_commit(objects, tip).tree
-    newer: set[str] = set()
-    for commit in walk_newest_first(objects, [tip]):
-        if message_id_of(commit) != withdrawn.id:
-            newer |= _read_proposal_claims(objects, commit).keys()
-            continue
-        entries = [find_entry(objects, read_commit(objects, oid).tree, _PROPOSED) for oid in commit.parents[:1]]
-        after = find_entry(objects, commit.tree, _PROPOSED)
-        before = entries[0] if entries else None
-        trees = [None if entry is None else entry.oid for entry in (before, after)]
-        removed = {f"{PROPOSALS}/{path}": old for path, old, new in diff_blobs(objects, *trees) if new is None}
-        return {
-            path: blob
-            for path, blob in removed.items()
-            if path not in newer and find_blob(objects, tree, _STATE + path) is None
-        }
-    return {}
-
-
-def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
-    """Return the claims of a proposal; none if the commit is another message."""
-    if commit.kind != _PROPOSAL:
-        return {}
-    return stated_claims(read_body(objects, commit))
 
 
 def _claims_at(
@@ -296,8 +241,7 @@ def _claims_at(
     kind = commit.kind
     wanted = list(paths)
     if kind in TYPED_KINDS and message_id_of(commit) != withdrawn:
-        state = find_entry(objects, tree, STATE_DIRECTORY)
-        claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
+        claims = stated_claims(_read_valid(objects, commit, find_subtree(objects, tree, STATE_DIRECTORY)))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
         extra = read_body(objects, commit).extra

@@ -70,7 +70,8 @@ from scopes.store.objects import (
     Commit,
     Objects,
     diff_blobs,
-    find_entry,
+    find_file,
+    find_subtree,
     read_blob,
     read_commit,
     read_tree,
@@ -160,10 +161,9 @@ def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
 
 def list_records(objects: Objects, state: Oid | None) -> dict[str, Conflict]:
     """Return the conflicts recorded in a state, by id, ordered by key and type."""
-    entry = None if state is None else find_entry(objects, state, CONFLICTS)
-    if entry is None or not entry.is_tree:
-        return {}
-    records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())
+    tree = find_subtree(objects, state, CONFLICTS)
+    entries = () if tree is None else read_tree(objects, tree).values()
+    records = (decode_conflict(read_blob(objects, each.oid)) for each in entries)
     return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
 
 
@@ -192,14 +192,9 @@ def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobCha
 
 def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
     """Return the conflicts that are open in one of the sides, and would still be open after a merge."""
-    found = list_records(objects, divergence.target.state)
-    for path, blob in merge_records(objects, divergence).items():
-        if blob is not None:
-            record = decode_conflict(blob if isinstance(blob, bytes) else read_blob(objects, Oid(blob)))
-            found[record.id] = record
-        else:
-            found = {name: record for name, record in found.items() if conflict_path(record) != path}
-    return [record for record in found.values() if record.status != "resolved"]
+    sides = [list_records(objects, side.state) for side in (divergence.target, divergence.source)]
+    resolved = {record.id for side in sides for record in side.values() if record.status == "resolved"}
+    return [record for record in {**sides[1], **sides[0]}.values() if record.id not in resolved]
 
 
 _TOOL = "tool"  # kind of author
@@ -235,7 +230,7 @@ def blame_paths(
         on_key = set() if key is None else {path for path in missing if key_of_path(path) == key}
         setting = changed or set()
         if count_resolutions:
-            setting |= {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
+            setting |= {path for path in on_key if find_file(objects, state, path) == wanted[path]}
         else:
             setting -= on_key
         for path in setting:
@@ -378,12 +373,6 @@ def claim_value(key: str, claim: Any) -> Any:
 def _confidence(message: Message) -> float | None:
     value = (message.payload or {}).get("confidence")
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def blob_at(objects: Objects, state: Oid | None, path: str) -> Oid | None:
-    """Return the blob at a path of a state, or None."""
-    entry = None if state is None else find_entry(objects, state, path)
-    return None if entry is None or entry.is_tree else entry.oid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

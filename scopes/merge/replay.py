@@ -274,16 +274,12 @@ def _add_missing_claims(
     before, after = plan.divergence.base_state, plan.divergence.source.state
     missing: dict[str, BlobChange] = {
         path: claim
-        for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
-        if _blob(objects, state, path) is None
-        and _blob(objects, after, path) == claim
+        for path, claim in claims_of(message, lambda path: find_blob(objects, before, path))
+        if find_blob(objects, state, path) is None
+        and find_blob(objects, after, path) == claim
         and key_of_path(path) not in conflicting
     }
     return update_tree(objects, state, missing) if missing else state
-
-
-def _blob(objects: Objects, state: Oid | None, path: str) -> bytes | None:
-    return None if state is None else find_blob(objects, state, path)
 
 
 def _rewrite(objects: Objects, parent: Oid, commit: Commit, state: Oid | None) -> Oid:

@@ -46,7 +46,16 @@ from scopes.model.message import (
 from scopes.result import Note
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_entry, read_blob, read_commit, read_tree
+from scopes.store.objects import (
+    BlobChange,
+    Commit,
+    Objects,
+    find_blob,
+    find_subtree,
+    read_blob,
+    read_commit,
+    read_tree,
+)
 from scopes.store.repository import Repository
 
 MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
@@ -107,9 +116,8 @@ class EarlierResolutions:
         """The resolutions, the newest first; the history is not read if no branch has a resolved conflict."""
         repository = self._repository
         tips = [*list_branch_tips(repository, self._conversation).values(), *self._more_tips]
-        entries = (find_entry(repository, read_commit(repository, tip).tree, _RECORDS) for tip in tips)
-        trees = {entry.oid for entry in entries if entry is not None and entry.is_tree}
-        blobs = {blob.oid for tree in trees for blob in read_tree(repository, tree).values()}
+        trees = {find_subtree(repository, read_commit(repository, tip).tree, _RECORDS) for tip in tips}
+        blobs = {blob.oid for tree in trees if tree is not None for blob in read_tree(repository, tree).values()}
         is_any = any(decode_conflict(read_blob(repository, blob)).resolution is not None for blob in blobs)
         found: dict[_Question, list[_Made]] = {}
         for conflict, commit in walk_resolved(repository, dict.fromkeys(tips)) if is_any else ():

@@ -147,7 +147,6 @@ MAX_MESSAGE_BYTES = 64 << 20
 _TEXTS: Final = frozenset({
     "time", "reply_to", "amends", "retracts", "work_item", "task", "activity", "tool", "model", "status", "stop_reason",
 })  # fmt: skip
-_FILE_FIELDS: Final = frozenset({"path", "op", "content_hash", "from"})
 
 
 def encode(message: Message) -> bytes:
@@ -180,8 +179,7 @@ def _document_of(message: Message) -> dict[str, Any]:
         document["files"] = [_file_document(touch) for touch in message.files]
     if message.payload is not None:
         document[payload_key(message.kind)] = message.payload
-    document |= message.extra  # last: it overrides fields that could not be decoded
-    return document
+    return {**document, **message.extra}
 
 
 def decode(data: bytes) -> Message:
@@ -195,29 +193,44 @@ def decode(data: bytes) -> Message:
 
 def decode_document(document: Any) -> Message:
     """Decode the document of a stored message, which is changed by it; raises as `decode` does."""
-    if not isinstance(document, dict) or not isinstance(document.get("id"), str):
-        raise Corrupt("a stored message is damaged", hint="see: scopes verify")
-    has_kind = isinstance(document.get("kind"), str) and document["kind"]
-    kind = document.pop("kind") if has_kind else "plain"
-    message_id = MessageId(document.pop("id"))
-    author, parts = _take_author(document), _take_parts(document)
+    try:
+        return _take_message(document)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Corrupt("a stored message is damaged", hint="see: scopes verify") from error
+
+
+def _take_message(document: dict[str, Any]) -> Message:
+    """Return a message whose `extra` is what is left of a document; raise TypeError for a value of another type."""
+    message_id, kind, author = document.pop("id"), document.pop("kind"), Author(**document.pop("author"))
+    parts = [Part(part.pop("type"), part) for part in document.pop("parts")]
+    texts = {name: document.pop(name) for name in _TEXTS.intersection(document)}
+    to, files = document.pop("to", []), [_take_touch(file) for file in document.pop("files", [])]
+    payload = document.pop(payload_key(kind), None) if kind in TYPED_KINDS else None
+    for text in (message_id, kind, *author, *texts.values(), *to, *[part.type for part in parts]):
+        if type(text) is not str:
+            raise TypeError
+    if not isinstance(to, list) or not isinstance(payload, dict | None):
+        raise TypeError
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
-    texts = {name: document.pop(name) for name in _TEXTS.intersection(document) if isinstance(document[name], str)}
-    has_payload = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
-    payload = document.pop(payload_key(kind)) if has_payload else None
-    to, files = _take_names(document), _take_files(document)
     return Message(
-        id=message_id,
+        id=MessageId(message_id),
         author=author,
-        parts=parts,
+        parts=tuple(parts),
         kind=kind,
-        to=to,
-        files=files,
+        to=tuple(to),
+        files=tuple(files),
         payload=payload,
         extra=document,
         **texts,
     )
+
+
+def _take_touch(file: dict[str, Any]) -> FileTouch:
+    touch = FileTouch(file.pop("path"), file.pop("op"), file.pop("content_hash", None), file.pop("from", None))
+    if file or not all(isinstance(text, str | None) for text in touch):
+        raise TypeError
+    return touch
 
 
 def _part_document(part: Part) -> dict[str, Any]:
@@ -229,49 +242,6 @@ def _part_document(part: Part) -> dict[str, Any]:
 def _file_document(touch: FileTouch) -> dict[str, Any]:
     document = {"path": touch.path, "op": touch.op, "content_hash": touch.content_hash, "from": touch.source}
     return {key: value for key, value in document.items() if value is not None}
-
-
-def _take_author(document: dict[str, Any]) -> Author:
-    author = document.get("author")
-    name = author.get("name") if isinstance(author, dict) else None
-    if not isinstance(author, dict) or not isinstance(name, str):
-        return Author("unknown", "system")
-    kind = author.get("kind")
-    if len(author) > len(("name", "kind")) or not isinstance(kind, str):
-        return Author(name)
-    del document["author"]
-    return Author(name, kind)
-
-
-def _take_parts(document: dict[str, Any]) -> tuple[Part, ...]:
-    parts = document.get("parts")
-    if not isinstance(parts, list):
-        return ()
-    for part in parts:
-        if type(part) is not dict or type(part.get("type")) is not str:
-            return ()
-    del document["parts"]
-    return tuple([Part(part.pop("type"), part) for part in parts])
-
-
-def _take_files(document: dict[str, Any]) -> tuple[FileTouch, ...]:
-    files = document.get("files")
-    if not isinstance(files, list) or not all(isinstance(file, dict) and _is_touch(file) for file in files):
-        return ()
-    del document["files"]
-    return tuple(FileTouch(f["path"], f["op"], f.get("content_hash"), f.get("from")) for f in files)
-
-
-def _is_touch(file: dict[str, Any]) -> bool:
-    return {"path", "op"} <= file.keys() <= _FILE_FIELDS and all(isinstance(value, str) for value in file.values())
-
-
-def _take_names(document: dict[str, Any]) -> tuple[str, ...]:
-    to = document.get("to")
-    if not isinstance(to, list) or not all(isinstance(name, str) for name in to):
-        return ()
-    del document["to"]
-    return tuple(to)
 
 
 # The first components of keys.

@@ -163,11 +163,7 @@ class PackWriter:
             self.discard()
 
     def write(self, kind: str, data: bytes) -> Oid:
-        """Add an object, unless the store or the current pack has it, and return its id.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+        """Add an object, unless the store or the current pack has it, and return its id."""
         name = hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).digest()
         oid = Oid(name.hex())
         if name in self._index.rows or (not self._refers_to_new(kind, data) and self._exists(oid)):
@@ -185,11 +181,7 @@ class PackWriter:
         return oid
 
     def find(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Return kind and data of an object in the current pack; None if it is not in it.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+        """Return kind and data of an object in the current pack; None if it is not in it."""
         name = bytes.fromhex(oid)
         if name not in self._index.rows or self._pack is None:
             return None
@@ -200,11 +192,7 @@ class PackWriter:
             return parse_entry(self._pack.read(*self._index.find_extent(name, self._pack.size)))
 
     def finish(self) -> tuple[str, ...]:
-        """Install the current pack and return the names of all packs installed so far, oldest first.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+        """Install the current pack and return the names of all packs installed so far, oldest first."""
         with self._stopping_on_failure():
             if self._pack is not None:
                 self._complete(self._pack)
@@ -258,13 +246,8 @@ class PackWriter:
             index.append(self._index.format(checksum))
             for file in (pack, index):
                 file.close(durable=self._durable)
-            if not os.path.isfile(f"{target}.idx"):
-                try:
-                    os.rename(pack.path, f"{target}.pack")
-                    os.rename(index.path, f"{target}.idx")
-                finally:
-                    if not os.path.isfile(f"{target}.idx"):
-                        _unlink(f"{target}.pack")
+            os.rename(pack.path, f"{target}.pack")
+            os.rename(index.path, f"{target}.idx")
             if self._durable:
                 sync(self._directory)
             self._installed.append(f"pack-{checksum.hex()}.pack")
@@ -371,9 +354,6 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     the lock of the store, and move refs only after the block. This also limits how much of each pack libgit2 maps into
     the memory of this process from now on: by default it maps whole packs, and it reads them for every ref that it
     moves.
-
-    Raises:
-        Inaccessible: disk full or permission denied.
     """
     limit_mapped_packs()
     directory = os.path.join(repository.path, "objects", "pack")

@@ -247,7 +247,7 @@ def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = No
     project = find_project_store(cwd)
     if project is not None and os.path.isdir(os.path.join(project, "objects")):
         return project
-    return os.path.join(data_home(environ), "scopes", "store.git")
+    return os.path.join(_user_directory(environ, "XDG_DATA_HOME", "~/.local/share"), "scopes", "store.git")
 
 
 def find_project_store(cwd: str) -> str | None:
@@ -256,16 +256,15 @@ def find_project_store(cwd: str) -> str | None:
     return None if found is None else os.path.join(found.shared, _STORE)
 
 
-def data_home(environ: Mapping[str, str]) -> str:
-    """Return the user's data directory; a relative XDG_DATA_HOME counts as unset (XDG base directories)."""
-    path = environ.get("XDG_DATA_HOME", "")
-    return path if os.path.isabs(path) else os.path.expanduser("~/.local/share")
+def _user_directory(environ: Mapping[str, str], name: str, default: str) -> str:
+    """Return a directory of the user, which may not exist; a relative one counts as unset (XDG base directories)."""
+    path = environ.get(name, "")
+    return path if os.path.isabs(path) else os.path.expanduser(default)
 
 
 def cache_directory(environ: Mapping[str, str]) -> str:
-    """Return the cache directory of scopes, which may not exist; a relative XDG_CACHE_HOME counts as unset."""
-    path = environ.get("XDG_CACHE_HOME", "")
-    return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.cache"), "scopes")
+    """Return the cache directory of scopes, which may not exist."""
+    return os.path.join(_user_directory(environ, "XDG_CACHE_HOME", "~/.cache"), "scopes")
 
 
 def index_directory(cache: str, store: str) -> str:
@@ -277,9 +276,8 @@ def index_directory(cache: str, store: str) -> str:
 
 
 def state_directory(environ: Mapping[str, str]) -> str:
-    """Return the directory for logs and crash files, which may not exist; a relative XDG_STATE_HOME counts as unset."""
-    path = environ.get("XDG_STATE_HOME", "")
-    return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.local/state"), "scopes")
+    """Return the directory for logs and crash files, which may not exist."""
+    return os.path.join(_user_directory(environ, "XDG_STATE_HOME", "~/.local/state"), "scopes")
 
 
 def list_conversations(store: str) -> list[str]:
@@ -330,8 +328,7 @@ def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
 
     A file that cannot be read or includes others may have them.
     """
-    path = environ.get("XDG_CONFIG_HOME", "")
-    user = path if os.path.isabs(path) else os.path.expanduser("~/.config")
+    user = _user_directory(environ, "XDG_CONFIG_HOME", "~/.config")
     for name in ("/etc/gitconfig", os.path.join(user, "git", "config"), os.path.expanduser("~/.gitconfig")):
         try:
             content = read_regular(name, _MAX_CONFIGURATION_BYTES).lower()

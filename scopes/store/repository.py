@@ -130,22 +130,13 @@ def note_prune(store: str) -> None:
     Raises:
         Inaccessible: the disk is full, or not writable; nothing may be deleted.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with translated("prepare to delete objects", store):
-        descriptor = os.open(os.path.join(store, _PRUNES_FILE), flags, 0o600)
-        try:
-            os.write(descriptor, b"\n")
-        finally:
-            os.close(descriptor)
+    with translated("prepare to delete objects", store), open(os.path.join(store, _PRUNES_FILE), "ab") as file:
+        file.write(b"\n")
 
 
-def again_after_prunes(store: str, work: Callable[[], _Value], tries: int = 3) -> _Value:
-    """Return the result of some work; it is done again if it failed, and objects were deleted meanwhile.
-
-    Raises:
-        ScopesError: that of the work, of the last time.
-    """
-    for _ in range(tries - 1):
+def again_after_prunes(store: str, work: Callable[[], _Value]) -> _Value:
+    """Return the result of some work; it is done again, twice, if it failed and objects were deleted meanwhile."""
+    for _ in range(2):
         prunes = Prunes(store)
         try:
             return work()
@@ -214,12 +205,7 @@ class Repository:
             self.close()
 
     def require_writable(self) -> None:
-        """Raise an error if the store cannot be written.
-
-        Raises:
-            TooNew: the format of the store is newer than this version of scopes.
-            Refused: the repository shows an earlier state.
-        """
+        """Raise TooNew or Refused if the format of the store is newer, or the repository shows an earlier state."""
         if self.is_past:
             raise Refused(
                 "an earlier state of the store can only be read",
@@ -232,12 +218,7 @@ class Repository:
             )
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object; small trees and commits are kept in memory, which are read again.
-
-        Raises:
-            NotFound: the store has no such object.
-            Corrupt: the object is damaged.
-        """
+        """Return kind and bytes of an object, or raise NotFound or Corrupt; small trees and commits stay in memory."""
         found = self.recent.get(oid)
         if found is None:
             found = self._read_from_disk(oid)
@@ -312,17 +293,12 @@ class Repository:
 
     def find_symbolic(self, name: str) -> tuple[str | None, str | None]:
         """Return the value of a symbolic ref and that of the branch ref that it names, as they are at one moment."""
-
-        def follow(find: Callable[[str], str | None]) -> tuple[str | None, str | None]:
-            value = find(name)
+        while True:
+            value = self.find_ref(name)
             target = (value or "").removeprefix(refs.SYMBOLIC)
-            return value, find(target) if target.startswith(refs.HEADS) else None
-
-        if self.listed is None:
-            found, pending = self._read_consistently(lambda: follow(self.raw_ref))
-            if not pending:
-                return found
-        return follow(self.find_ref)
+            tip = self.find_ref(target) if target.startswith(refs.HEADS) else None
+            if tip is not None or self.find_ref(name) == value:
+                return value, tip
 
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
@@ -357,11 +333,7 @@ class Repository:
         return files, {name: value for name, value in merged if value is not None}
 
     def raw_ref(self, name: str) -> str | None:
-        """Return the value of a ref on disk, without the values of a pending operation.
-
-        Raises:
-            Corrupt: the ref is damaged, or one of its files is not a regular file.
-        """
+        """Return the value of a ref on disk, without the values of a pending operation; or raise Corrupt."""
         if self.listed is not None and self.listed.is_past:
             return self.listed.find(name)
         if "/." in name:
@@ -510,8 +482,6 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     if "HEAD" in list_damaged_files(path):
         return Corrupt(f"the file HEAD of the store {path} is missing or damaged", hint=REPAIR)
     text = str(error).replace(path, "").lower()
-    if "owner" in text or "owned" in text:
-        return _foreign(path)
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
@@ -630,9 +600,6 @@ def empty_store() -> Iterator[Repository]:
     """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
 
     Nothing in it is synced to the disk, because it is deleted anyway.
-
-    Raises:
-        Inaccessible: temporary files cannot be written.
     """
     from tempfile import TemporaryDirectory
 

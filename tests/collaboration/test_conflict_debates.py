@@ -244,18 +244,6 @@ def test_an_escalation_in_a_conversation_that_was_deleted_stays(disputed):
     assert len(read_inbox(disputed, "dora").messages) == 1
 
 
-def test_who_resolves_what_was_escalated_to_somebody_else_gets_a_note(disputed):
-    """A side of the conflict did so without a word."""
-    escalated(disputed, "eve")
-    done = resolve_conflict(disputed, CONV, "1", take="target", author=BOB)
-    (note,) = done.notes
-    assert note.text == "the conflict was escalated to eve, and bob, who holds a side of it, has resolved it"
-    assert note.hint == "to let them decide: scopes undo"
-    undo(disputed)
-    (note,) = resolved(disputed).notes
-    assert note.text == "the conflict was escalated to eve, and dora has resolved it"
-
-
 def test_who_was_asked_last_resolves_without_a_note(disputed):
     escalated(disputed, "eve")
     escalated(disputed, "dora")

@@ -56,7 +56,7 @@ def test_a_clean_merge_is_shown_at_the_time_of_its_operation(repository):
     head = newest_head(repository, "c/main")
     assert (display_time(head), known_seconds(head.time)) == (newest_operation(repository), OLD)
     assert cat(repository, "c/main").head.recorded == head.recorded
-    assert show(repository, "c").recent[-1].recorded == head.recorded
+    assert show(repository, "c").recent[-1].head.recorded == head.recorded
 
 
 def test_a_merge_that_stops_and_its_notice_are_shown_at_the_time_of_the_operation(repository, forked):

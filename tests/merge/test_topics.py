@@ -133,6 +133,7 @@ def test_a_value_for_two_spellings_leaves_one_claim(repository, verb):
     resolve_conflict(repository, "conv-001", "1", value="duckdb", author=CAROL)
     go_on(repository, verb)
     assert len(claims(repository, name)) == 1
+    assert decisions(repository, f"conv-001/{name}").decisions[-1].topic in {"DATABASE", "Database"}
 
 
 @every_joining

@@ -14,6 +14,7 @@ from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.merge.in_progress import list_in_progress
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import RESOLUTION, decision_on, fork
+from tests.render.rendering import seen
 from tests.support.history import history, say
 from tests.support.store import assert_sound
 
@@ -88,7 +89,8 @@ def test_a_conflict_of_two_waiting_merges_is_the_one_that_is_open(repository):
     [conflict] = {row.conflict.id for row in rows}
     with pytest.raises(Ambiguous):
         resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL)
-    resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
+    first = resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
+    assert f"scopes merge conv-001 --continue --branch {first.branch}" in seen(first)
     assert resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL).remaining == 0
 
 

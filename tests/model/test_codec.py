@@ -19,9 +19,10 @@ from tests.support.documents import json_values, messages, texts
 ID = MessageId("a" * 26)
 CAROL = {"name": "carol", "kind": "agent"}
 PLAIN = {"v": 1, "id": ID, "kind": "plain", "author": CAROL, "parts": []}
-known_fields = st.sampled_from(
-    ["v", "kind", "author", "parts", "to", "files", "time", "model", "decision", "amends", "new"]
-)
+FIELDS = {
+    "v", "id", "kind", "author", "parts", "to", "files", "time", "reply_to", "amends", "retracts", "work_item", "task",
+    "activity", "tool", "model", "status", "stop_reason",
+}  # fmt: skip
 
 
 def plain(**fields):
@@ -98,49 +99,33 @@ def test_unknown_fields_are_absent_and_not_null():
 # What is not understood is kept
 
 
-@given(
-    st.dictionaries(
-        known_fields,
-        json_values | st.lists(st.dictionaries(known_fields, json_values, max_size=2), max_size=2),
-        max_size=5,
-    )
-)
+@given(st.dictionaries(texts.filter(lambda name: name not in FIELDS), json_values, max_size=5))
 def test_fields_of_another_version_are_written_back(fields):
-    """Unknown kinds, fields, parts and shapes; only absent fields get defaults, and an empty list is left out."""
-    document = encoding.load(encoding.dump({"id": ID, **fields}))
-    again = encoding.load(encode(decode(encoding.dump(document))))
-    document = {key: value for key, value in document.items() if key not in {"to", "files"} or value != []}
-    assert {key: again[key] for key in document} == document
-    assert again.keys() - document.keys() <= PLAIN.keys()
+    """Unknown fields, whatever they hold."""
+    document = encoding.load(encoding.dump(PLAIN | fields))
+    assert encoding.load(encode(decode(encoding.dump(document)))) == document
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("v", 2), ("v", "1"), ("kind", 5), ("kind", ""), ("kind", None), ("author", "carol"), ("author", {"kind": "agent"}),
-        ("author", {"name": "carol", "kind": "agent", "avatar": "x"}), ("author", {"name": "carol"}), ("author", None),
-        ("parts", "text"), ("parts", [{"text": "no type"}]), ("parts", ["text"]), ("parts", [{"type": 5}]), ("parts", {}),
+        ("kind", 5), ("kind", None), ("kind", []), ("author", "carol"), ("author", {"kind": "agent"}),
+        ("author", {"name": "carol", "kind": "agent", "avatar": "x"}), ("author", {"name": 5}), ("author", None),
+        ("parts", "text"), ("parts", [{"text": "no type"}]), ("parts", ["text"]), ("parts", [{"type": 5}]), ("parts", None),
         ("files", {"path": "a"}), ("files", [{"path": "a"}]), ("files", [{"path": "a", "op": "edit", "new": 1}]), ("files", [None]),
-        ("files", [{"path": 5, "op": "edit"}]), ("files", [{"path": "a", "op": "edit", "content_hash": None}]), ("files", []),
-        ("to", "dave"), ("to", [5]), ("to", []), ("time", 5), ("time", None), ("reply_to", ["x"]), ("model", {}),
+        ("files", [{"path": 5, "op": "edit"}]), ("files", "a"), ("to", "dave"), ("to", [5]), ("time", 5), ("time", None),
+        ("reply_to", ["x"]), ("model", {}),
     ],
 )  # fmt: skip
-def test_a_field_of_another_type_is_kept_as_unknown(field, value):
-    data = stored(**{field: value})
-    message = decode(data)
-    again = json.loads(encode(message))
-    assert again.get(field, value) == value
-    assert isinstance(message.author.name, str)
-    assert all(isinstance(part.type, str) for part in message.parts)
-    assert all(isinstance(touch.path, str) for touch in message.files)
-    assert all(isinstance(name, str) for name in message.to)
+def test_a_field_of_another_type_is_damage(field, value):
+    with pytest.raises(Corrupt, match="a stored message is damaged"):
+        decode(stored(**{field: value}))
 
 
-@pytest.mark.parametrize("payload", ["text", [], 5, None, True])
-def test_a_payload_that_is_not_an_object_is_kept_as_unknown(payload):
-    message = decode(stored(kind="decision", decision=payload))
-    assert message.payload is None
-    assert json.loads(encode(message))["decision"] == payload
+@pytest.mark.parametrize("payload", ["text", [], 5, True])
+def test_a_payload_that_is_not_an_object_is_damage(payload):
+    with pytest.raises(Corrupt):
+        decode(stored(kind="decision", decision=payload))
 
 
 def test_a_payload_field_of_another_kind_is_kept_as_unknown():
@@ -226,35 +211,3 @@ def test_a_decoded_message_is_frozen_and_can_be_copied(message):
     assert pickle.loads(pickle.dumps(decoded)) == decoded
     with pytest.raises(FrozenInstanceError):
         decoded.kind = "notice"
-
-
-USUAL = {
-    "author": {"kind": "agent", "name": "carol"},
-    "id": "a" * 26,
-    "kind": "plain",
-    "parts": [{"type": "text", "text": "hello"}, {"type": "raw"}],
-    "time": "2026-01-01T12:00:00Z",
-    "v": 1,
-}
-OTHER_VALUES = [
-    None,
-    1,
-    True,
-    "",
-    "text",
-    [],
-    {},
-    ["x"],
-    [{"type": 1}],
-    [{"type": "text"}, 5],
-    {"name": "x", "kind": 2},
-]
-
-
-@pytest.mark.parametrize("value", OTHER_VALUES, ids=repr)
-@pytest.mark.parametrize("field", [name for name in USUAL if name != "id"])
-def test_a_message_with_the_usual_fields_is_decoded_as_one_with_more(field, value):
-    document = USUAL | {field: value}
-    usual = decode(json.dumps(document).encode())
-    other = decode(json.dumps(document | {"unknown": 1}).encode())
-    assert usual == replace(other, extra={key: kept for key, kept in other.extra.items() if key != "unknown"})

@@ -222,21 +222,6 @@ def claims(repository, where="conv-001"):
     return {(path[3], path[4].removesuffix("=")) for path in paths if path[0] == "proposals"}
 
 
-@pytest.mark.parametrize("as_appended", [False, True], ids=["created", "appended"])
-def test_a_superseded_proposal_leaves_no_claims_of_its_other_fields(team, as_appended):
-    """Its owner would be in conflict with what others propose, though nobody proposes it any more."""
-    create(team, "status=done", "owner=bob", as_appended=as_appended)
-    create(team, "owner=eve", agent="writer", as_appended=as_appended)
-    second = create(team, "status=review", "labels=[]", as_appended=as_appended)
-    kept = {("status", "planner"), ("labels", "planner"), ("owner", "writer")}
-    assert claims(team) == kept
-    retract(team, "conv-001", second.id, "a mistake", author=Author("carol"))
-    assert claims(team) == {("status", "planner"), ("owner", "planner"), ("owner", "writer")}
-    assert states(team) == ["pending", "pending", "withdrawn"]
-    create(team, "status=review", as_appended=as_appended)
-    assert states(team) == ["superseded", "pending", "withdrawn", "pending"]
-
-
 def test_a_retraction_brings_no_claim_back_that_was_made_anew(team):
     create(team, "status=done", "owner=bob")
     second = create(team, "status=review")

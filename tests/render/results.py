@@ -51,6 +51,7 @@ from scopes.conversation.diff import (
     RangeDifference,
     RangePair,
     RangeSide,
+    read_content,
 )
 from scopes.conversation.list import ConversationList
 from scopes.conversation.log import Bisection, BisectPoint, BisectStep, CommitTurn, Log, LogEntry, TurnLink
@@ -253,7 +254,7 @@ SIGNED = Signature("good", "carol@example.com", "SHA256:q1")
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
-    recent=(SECURE, COVERAGE, CONFLICT),
+    recent=tuple(LogEntry(head=each) for each in (SECURE, COVERAGE, CONFLICT)),
     branch_count=3,
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
@@ -457,17 +458,23 @@ DIFFERENCE = Difference(
     ),
 )  # fmt: skip
 
+
+def numbered(number, of):
+    """Return a message of a range."""
+    return NumberedMessage(number, of, of.subject, body(of), read_content(body(of)))
+
+
 RANGES = RangeDifference(
     old=RangeSide("main..fix@{1}", CONVERSATION, oid("old"), 3),
     new=RangeSide("main..fix", CONVERSATION, oid("fix"), 3),
     pairs=(
-        RangePair(equal=True, old=NumberedMessage(1, PROMPT, PROMPT.subject), new=NumberedMessage(1, PROMPT, PROMPT.subject), similarity=1.0),
-        RangePair(old=NumberedMessage(2, SECURE, SECURE.subject)),
+        RangePair(equal=True, old=numbered(1, PROMPT), new=numbered(1, PROMPT), similarity=1.0),
+        RangePair(old=numbered(2, SECURE)),
         RangePair(
-            old=NumberedMessage(3, CALL, CALL.subject), new=NumberedMessage(2, CALL, CALL.subject), similarity=0.75,
+            old=numbered(3, CALL), new=numbered(2, CALL), similarity=0.75,
             lines=("@@ -1,2 +1,2 @@", " same", "-old [bold]line", "+new line"),
         ),
-        RangePair(new=NumberedMessage(3, LONG, LONG.subject)),
+        RangePair(new=numbered(3, LONG)),
     ),
 )  # fmt: skip
 
@@ -1032,7 +1039,10 @@ SAMPLES = {
             VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
         ),
         "show-empty": EMPTY_VIEW,
-        "show-signed": replace(VIEW, recent_signatures=(None, SIGNED, Signature("unknown key", None, "SHA256:q2"))),
+        "show-signed": replace(VIEW, recent=tuple(
+            replace(each, signature=signature)
+            for each, signature in zip(VIEW.recent, (None, SIGNED, Signature("unknown key", None, "SHA256:q2")), strict=True)
+        )),
         "show-redacted": replace(EMPTY_VIEW, redacted=RedactedCopy("conv-002", "conv-001")),
         "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
         "one-branch": BRANCHES[1],
@@ -1155,7 +1165,10 @@ SAMPLES = {
         "show": OperationView(operation=CREATE, commit=oid("commit")),
         "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
         "undo": Undone(target=CREATE, redo=False, operation=OPERATION, actor="carol"),
-        "redo": Undone(target=UNDO, redo=True, operation=OPERATION, actor="carol"),
+        "redo": Undone(
+            target=replace(UNDO, changes=tuple(RefChange(each.ref, each.new, each.old) for each in CREATE.changes)),
+            redo=True, operation=OPERATION, actor="carol",
+        ),
         "undo-append": Undone(target=APPENDED, redo=False, operation=OPERATION, actor="carol"),
         "undo-command": Undone(
             target=CREATE, also=(UNDO, CREATE), redo=False, operation=OPERATION, actor="carol", active_branch="main"

@@ -127,7 +127,11 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     if result.remaining:
         line = f"{counted(result.remaining, 'conflict')} still open: scopes conflicts list {quote(result.conversation)}"
     else:
-        line = f"no conflict is open now; continue: scopes {quote(result.kind)} {quote(result.conversation)} --continue"
+        where, branch = "", ""
+        if result.others.total:
+            where, branch = f" on {result.branch}", f" --branch {quote(result.branch)}"
+        command = f"scopes {quote(result.kind)} {quote(result.conversation)} --continue{branch}"
+        line = f"no conflict is open now{where}; continue: {command}"
     if view.terminal:
         write_hint(view, line)
     elif view.hints and not result.notes:

@@ -64,11 +64,7 @@ def render_merged(result: Merged, view: View) -> None:
     if result.dry_run:
         _write_preview("merged", result, view, _source(result), " would be merged into ", _target(result), f": {count}")
     else:
-        by: tuple[str | Span, ...] = ()
-        if result.tip_message is not None:
-            by = (", now at ", identifier(view, result.tip_message))
-        elif result.message is not None:
-            by = (" by ", identifier(view, result.message))
+        by = () if result.message is None else (" by ", identifier(view, result.message))
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
     write_files(view, result.files)
     write_resolved(view, result.conflicts)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.render.rendering import piped, seen, seen_lines
-from tests.render.results import SAMPLES, message_id
+from tests.render.results import SAMPLES
 
 MERGE = SAMPLES["merge"]
 DONE = ("fast-forward", "merged", "aborted")
@@ -48,12 +48,6 @@ def test_a_merge_prints_how_many_messages_are_new_and_from_where():
     )
     assert seen_lines(MERGE["fast-forward"])[0].endswith("fast-forwarded to analysis/security-review: 1 message")
     assert seen_lines(MERGE["up-to-date"]) == ["conv-001/main is already up to date with analysis/security-review"]
-
-
-def test_a_merge_with_resolutions_prints_the_new_tip_of_the_target():
-    """The merge commit is the same whatever was resolved; the tip is not."""
-    result = replace(MERGE["merged"], tip_message=message_id("settle"))
-    assert seen_lines(result)[0] == ("merged analysis/security-review into conv-001/main, now at settle22: 2 messages")
 
 
 def test_conflicts_resolved_automatically_are_listed():
