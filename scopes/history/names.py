@@ -33,7 +33,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
-from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root_of
+from scopes.history.messages import RecordedTimes, header_of, is_root, read_root_of
 from scopes.history.metadata import find_remote_branch, list_remote_names, read_directory_and_fork, read_metadata
 from scopes.ids import (
     MAX_NAME_BYTES,
@@ -246,9 +246,9 @@ def list_latest(repository: Repository, among: Container[ConversationId] | None 
     recorded = RecordedTimes(repository)
     times: dict[ConversationId, int] = {}
     for conversation, tips in _tips_by_conversation(repository).items():
-        for commit in (read_commit(repository, tip) for tip in tips if among is None or conversation in among):
-            written = recorded.find(commit.oid, commit.time) if commit.author.email == OWN_ADDRESS else None
-            times[conversation] = max(times.get(conversation, 0), commit.time, written or 0)
+        if among is None or conversation in among:
+            commits = [read_commit(repository, tip) for tip in tips]
+            times[conversation] = max(recorded.find_newest(commits), *(commit.time for commit in commits))
     return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
 
 
@@ -358,18 +358,18 @@ def list_branch_tips(repository: Repository, conversation: ConversationId) -> di
     return {BranchName(ref[len(prefix) :]): Oid(oid) for ref, oid in repository.list_refs(prefix).items()}
 
 
-def resolve_conversation(repository: Repository, text: str) -> ConversationId:
+def resolve_conversation(
+    repository: Repository, text: str, what: str = "conversation", hint: str = "list them: scopes list"
+) -> ConversationId:
     """Resolve a conversation: by its id, `@`, or a unique prefix of its id, its UUID or its session's id.
+
+    what, hint: of the error if there is none
 
     Raises:
         Invalid: the text is empty.
         NotFound: with the nearest names.
         Ambiguous: with the candidates.
     """
-    return _resolve_conversation(repository, text, "conversation", "list them: scopes list")
-
-
-def _resolve_conversation(repository: Repository, text: str, what: str, hint: str) -> ConversationId:
     if not text:
         raise Invalid("the conversation's id is empty", hint="list them: scopes list")
     if (position := parse_latest(text)) is not None:
@@ -610,7 +610,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
                 names_all = is_root(read_commit(repository, named.oid))  # remotes name conversations by their roots
                 return _resolve_inside(repository, "", named.conversation) if names_all else named
             hint = "see: scopes list, scopes log; or create a conversation: scopes new"
-            found = _resolve_conversation(repository, name, "conversation or message", hint)
+            found = resolve_conversation(repository, name, "conversation or message", hint)
             return _resolve_inside(repository, "", found)
     try:
         conversation = resolve_conversation(repository, head)
