@@ -507,7 +507,7 @@ class RowReader:
         is_only = len(refs_of.tips) == 1  # it is counted
         hidden = [name for name, entry in metadata.branches.items() if entry.is_hidden and not is_only]
         newest = max(commit.time for commit in commits)
-        recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
+        recorded = self._times.find_newest(commits)
         moment = parse_time(root.created) or 0
         with suppress(Corrupt, NotFound):  # commits have whole seconds, messages nanoseconds
             for commit in commits:

@@ -49,21 +49,19 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 from scopes.model.conversation import BranchEntry
 from scopes.model.encoding import decode_component
-from scopes.model.message import Message
+from scopes.model.message import PARTICIPANTS, Message
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 from scopes.store import refs
 from scopes.store.config import Config
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import (
-    TREE,
     Commit,
     Objects,
     find_blob,
-    find_in_tree,
+    find_entry,
     one_line,
     read_commit,
-    read_data,
     read_tree,
 )
 from scopes.store.repository import Repository
@@ -195,9 +193,8 @@ class BranchHandle:
 
 
 ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
-"""The participants by tree; the same tree occurs in very many commits."""
+"""The participants by their tree; the same tree occurs in very many commits."""
 
-_PARTICIPANTS: Final = "participants"
 _NUMBERED = re.compile(rf"^(?:{refs.HEADS}|{refs.META}|{refs.TRASH})conv-([0-9]{{3,9}})(?:/.*)?$", re.MULTILINE)
 
 
@@ -208,26 +205,14 @@ def participants_of(
     cache = {} if cache is None else cache
     participants: set[AgentName] = set()
     for tip in tips:
-        state = find_in_tree(read_data(objects, tip.tree, TREE), STATE_DIRECTORY)
-        if state is not None and state.is_tree:
-            participants |= read_participants(objects, state.oid, cache)
-    return tuple(sorted(participants))
-
-
-def read_participants(objects: Objects, state: Oid, cache: ParticipantCache) -> frozenset[AgentName]:
-    """Return the participants in a tree of states, from the cache if they are there."""
-    found = cache.get(state)
-    if found is None:
-        entry = find_in_tree(read_data(objects, state, TREE), _PARTICIPANTS)
+        entry = find_entry(objects, tip.tree, f"{STATE_DIRECTORY}/{PARTICIPANTS}")
         if entry is None or not entry.is_tree:
-            found = frozenset()
-        elif entry.oid in cache:
-            found = cache[entry.oid]
-        else:
+            continue
+        if entry.oid not in cache:
             names = read_tree(objects, entry.oid)
-            found = cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
-        cache[state] = found
-    return found
+            cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
+        participants |= cache[entry.oid]
+    return tuple(sorted(participants))
 
 
 class Scope(NamedTuple):

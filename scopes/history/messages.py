@@ -528,13 +528,10 @@ class RecordedTimes:
                 break
         return self._times.get(oid)
 
-    def find_newest(self, commits: Iterable[tuple[Oid, int, str]]) -> int | None:
-        """Return the latest time at which one of some commits was written, if it was not the time in the commit.
-
-        Each is given with its time and the mail address of its author; only those of scopes are looked up.
-        """
-        own = (self.find(oid, stored) for oid, stored, author_email in commits if author_email == OWN_ADDRESS)
-        return max(filter(None, own), default=None)
+    def find_newest(self, commits: Iterable[Commit]) -> int:
+        """Return the latest time at which one of some commits of scopes was written, if the log has it; else 0."""
+        own = (self.find(each.oid, each.time) for each in commits if each.author.email == OWN_ADDRESS)
+        return max(filter(None, own), default=0)
 
     def find_source(self, commit: Commit) -> str:
         """Return the name of what a merge commit merged, also from another conversation; empty if it is not known."""

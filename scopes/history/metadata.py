@@ -14,12 +14,11 @@ What remotes had when they were last seen (`origin/main`) is here, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scopes.clock import now_milliseconds, now_nanoseconds
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Corrupt
 from scopes.history.messages import is_root
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
@@ -313,16 +312,12 @@ class RemoteState(NamedTuple):
 
 
 def read_remote_branches(repository: Repository, root: Oid | None) -> dict[str, dict[str, ManifestBranch]]:
-    """Return the branches of a conversation by remote and by id; a remote that did not have it is left out.
-
-    What is damaged is left out as well: `verify` reports it.
-    """
+    """Return the branches of a conversation by remote and by id; a remote that did not have it is left out."""
     found: dict[str, dict[str, ManifestBranch]] = {}
     for remote in list_remote_names(repository) if root is not None else ():
         value = repository.find_ref(f"{REMOTES}{remote}/{root}")
         if value is not None:
-            with suppress(Corrupt, NotFound):
-                found[remote] = read_manifest_branches(repository, Oid(value))
+            found[remote] = read_manifest_branches(repository, Oid(value))
     return found
 
 
@@ -337,11 +332,8 @@ def read_manifest_branches(repository: Repository, manifest: Oid) -> dict[str, M
 
 
 def list_remote_names(repository: Repository) -> list[str]:
-    """Return the names of all remotes, sorted; a damaged configuration has none."""
-    try:
-        return sorted({*read_addresses(repository.path), BUNDLE})
-    except Corrupt:
-        return [BUNDLE]
+    """Return the names of all remotes, sorted."""
+    return sorted({*read_addresses(repository.path), BUNDLE})
 
 
 def find_remote_branch(repository: Repository, root: Oid | None, name: str) -> Oid | None:

@@ -10,7 +10,7 @@ that of the first message of the command, its one ref change goes from the commi
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from heapq import heappop, heappush
@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_time, new_id, now, now_nanoseconds, parse_date, parse_time
-from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.errors import Invalid, NotFound
 from scopes.history.activity import with_summary
 from scopes.history.messages import (
     NO_CHANGES,
@@ -352,13 +352,9 @@ def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[tuple[str
 
 
 def read_json(objects: Objects, blob: Oid | None) -> Mapping[str, Any]:
-    """Return the JSON object of a blob; empty if there is none, or it is damaged."""
-    if blob is None:
-        return {}
-    with suppress(Corrupt):
-        document = encoding.load(read_blob(objects, blob))
-        return document if isinstance(document, dict) else {}
-    return {}
+    """Return the JSON object of a blob; empty if there is none."""
+    document: Any = {} if blob is None else encoding.load(read_blob(objects, blob))
+    return document if isinstance(document, dict) else {}
 
 
 APPEND, UNDO = "append", "undo"

@@ -19,7 +19,6 @@ from scopes.history.messages import (
     find_claim,
     header_of,
     read_body,
-    read_message_bytes_at,
     read_stored_body,
     summarize_payload,
     walk_headers_oldest_first,
@@ -111,12 +110,6 @@ def count_rows(index: Index, plan: Plan, limit: int = -1) -> int:
     if plan.match is not None and plan.condition == "TRUE":
         return int(index.rows(_COUNT_MATCHES, (plan.match,))[0][0])
     return int(index.rows(*_select(plan, "count(*)"))[0][0])
-
-
-def find_newest(index: Index, plan: Plan) -> int | None:
-    """Return the time of the newest row that matches a plan in seconds since 1970; None if none has a time."""
-    newest = index.rows(*_select(plan, "max(message.time)"))[0][0]
-    return None if newest is None else int(newest)
 
 
 _COMMITS = """
@@ -212,7 +205,8 @@ class HitReader:
             raise IndexDamaged(f"message {row.id} has no commit")
         conversation, entry, oid = commits[0]
         branch = self._branch_of(conversation, entry)
-        head, message = self._message(oid)
+        commit = read_commit(self._repository, oid)
+        head, message = header_of(commit), read_body(self._repository, commit)
         if head.id != row.id:
             raise IndexDamaged(f"{oid} is another message")
         part, snippet = _snippet(_shown_texts(message), marks)
@@ -250,11 +244,6 @@ class HitReader:
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
         return read_stored_body(self._repository, header_of(read_commit(self._repository, rows[0][0])))
-
-    def _message(self, oid: Oid) -> tuple[MessageHeader, Message]:
-        """Read a message as it is shown."""
-        commit = read_commit(self._repository, oid)
-        return header_of(commit), decode(read_message_bytes_at(self._repository, commit.tree))
 
     def _branch_of(self, conversation: ConversationId, entry: int) -> BranchName:
         """Return a branch that reaches a commit: main if it does, otherwise the first by name."""
@@ -370,14 +359,9 @@ class Search(Stream):
     counted: int | None = None
 
     @property
-    def titles(self) -> tuple[TitleHit, ...]:
-        """The conversations whose titles match."""
-        return self.coverage.titles
-
-    @property
     def exit_code(self) -> int:
         """As grep: 1 if nothing was found."""
-        return 0 if self.hits or self.counted or (self.titles and self.counted is None) else 1
+        return 0 if self.hits or self.counted or (self.coverage.titles and self.counted is None) else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -462,8 +446,13 @@ def search(
         with reading():
             return _run(repository, index, request)
 
-    with _directory_for(repository, index_directory) as directory:
-        found = _with_index(repository, directory, Documents(repository, progress), run)
+    directory: AbstractContextManager[str] = nullcontext(index_directory)
+    if repository.is_past:  # the index is of the current state
+        import tempfile  # slow
+
+        directory = tempfile.TemporaryDirectory(prefix="scopes-")
+    with directory as opened:
+        found = _with_index(repository, opened, Documents(repository, progress), run)
     if regex or conversation_id is not None or not limit:
         return found
     titles = _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
@@ -497,15 +486,6 @@ def _find_titles(
         for row in rows
         if row.title is not None and choose(has_phrase(phrase, clear(row.title)) for phrase in positive_phrases(parsed))
     )
-
-
-def _directory_for(repository: Repository, directory: str) -> AbstractContextManager[str]:
-    """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
-    if not repository.is_past:
-        return nullcontext(directory)
-    import tempfile  # slow
-
-    return tempfile.TemporaryDirectory(prefix="scopes-")
 
 
 def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:
@@ -572,7 +552,7 @@ def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
     text = "no message of that time matches"
     if query is not None and request.plan.late is None:
         plan = compile_query(request.text, query, request.conversation, request.names)
-        count, newest = count_rows(index, plan), find_newest(index, plan)
+        count, newest = count_rows(index, plan), index.rows(*_select(plan, "max(message.time)"))[0][0]
         if count and newest is not None:
             one = "message matches" if count == 1 else "messages match"
             yield Note(f"{text}; {count:,} {one} outside of it, the newest of {local_day(newest)}")

@@ -16,7 +16,7 @@ from scopes.conversation.undo import undo
 from scopes.history.messages import RecordedTimes, display_time
 from scopes.history.names import list_branch_tips, list_latest, resolve_conversation
 from scopes.model.message import Author
-from scopes.store.objects import read_commit
+from scopes.store.objects import Identity, read_commit
 from scopes.store.operations import walk_operation_commits, walk_operations
 from scopes.store.refs import OPERATIONS
 from tests.support.history import history, say
@@ -163,7 +163,7 @@ def test_only_operations_after_the_stored_time_are_read(repository, forked, monk
     newest = next(walk_operation_commits(repository)).time
     assert times.find(tip.oid, newest + 3 * 86_400) is None
     assert len(read) == 1
-    assert times.find_newest([(tip.oid, newest, "carol@humans.scopes")]) is None
+    assert times.find_newest([tip._replace(author=Identity("carol", "carol@humans.scopes"))]) == 0
     assert format_seconds(newest) == newest_operation(repository)
 
 

@@ -49,15 +49,15 @@ def render_search(result: Search, view: View) -> None:
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
         view.rows(_columns(around=view.options.around), rows)
-        for title in result.titles:
+        for title in result.coverage.titles:
             view.aside(f"title: {title.conversation}: {clean_line(title.title)}")
         _write_gaps(result.coverage, view)
         return
-    for title in result.titles:
+    for title in result.coverage.titles:
         view.line(
             *truncate_line((Span(title.conversation, "branch"), Span(" · title  ", "dim"), title.title), view.width)
         )
-    if result.titles:
+    if result.coverage.titles:
         view.line()
     for hit in result.hits:
         render_search_hit(hit, view)
