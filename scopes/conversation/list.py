@@ -295,7 +295,12 @@ class _Reading:
         self._refs = {refs_of.conversation: refs_of for refs_of in group_by_conversation(self._values)}
         self._reader = RowReader(repository)
         self.rows: dict[ConversationId, CachedRow] = {}
-        self.damaged: dict[ConversationId, Note] = {}
+        damaged = {refs.conversation_of(ref): ref for ref in self._files.list_damaged(_PREFIXES)}
+        self.damaged = {
+            name: Note(f"left out, because the file of the ref is damaged: {ref}", "see: scopes verify")
+            for name, ref in damaged.items()
+            if name is not None
+        }
         for name, refs_of in self._refs.items():
             known = cached.rows.get(name)
             if known is not None and known.state == refs_of.state:
