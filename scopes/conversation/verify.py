@@ -37,7 +37,7 @@ from scopes.store.git_program import check_signatures, find_git, read_signing_se
 from scopes.store.graph import walk_newest_first
 from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
-from scopes.store.objects import Commit, find_blob, library_versions, read_commit, try_write
+from scopes.store.objects import REPAIR, Commit, find_blob, library_versions, read_commit, try_write
 from scopes.store.refs import OPERATIONS
 from scopes.store.repository import FORMAT_VERSION, Repository
 from scopes.store.verify import (
@@ -289,6 +289,10 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
         yield Check("format", "failed", "the store's configuration names none", cure)
     else:
         yield Check("format", "ok", str(version))
+    try:
+        repository.raw_ref(OPERATIONS)
+    except Corrupt as error:
+        yield Check("operation log", "failed", error.message, REPAIR)
     yield _check_writing(repository)
     kind = "full" if repository.durable else "fast: a power cut may lose messages"
     yield _warn_unless(repository.durable, "durability", kind)
