@@ -15,7 +15,9 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.keys import (
     Restated,
     can_state,
+    find_file,
     find_restated,
+    find_subtree,
     group_of,
     key_of_path,
     message_key,
@@ -35,17 +37,7 @@ from scopes.model.message import (
     is_purged_copy,
 )
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
-from scopes.store.objects import (
-    BlobChange,
-    Commit,
-    Objects,
-    diff_blobs,
-    find_file,
-    find_subtree,
-    read_blob,
-    read_commit,
-    update_tree,
-)
+from scopes.store.objects import BlobChange, Commit, Objects, diff_blobs, read_blob, read_commit, update_tree
 from scopes.store.repository import Repository
 
 _IN_FILES: Final = f"{FILES}/"
