@@ -74,7 +74,6 @@ if TYPE_CHECKING:
         ScopesError,
         TooNew,
     )
-    from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.export import Exported, ExportFormat
     from scopes.facts.cycle import Cycle
     from scopes.facts.decide import FactDecided, FactPromoted
@@ -145,7 +144,6 @@ _MODULES = {
         "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid "
         "NoAvailableAgents NotFound Refused ScopesError TooNew"
     ),
-    "scopes.exporters.atomic_save": "ExportSaved",
     "scopes.exporters.export": "Exported ExportFormat",
     "scopes.facts.cycle": "Cycle",
     "scopes.facts.decide": "FactDecided FactPromoted",
@@ -228,7 +226,6 @@ __all__ = [
     "Difference",
     "Evidence",
     "ExportFormat",
-    "ExportSaved",
     "Exported",
     "Fact",
     "FactDecided",

@@ -319,7 +319,7 @@ def test_a_message_is_amended_retracted_and_rewound(talk):
     assert texts(talk.log()) == ["Why does the login fail?"]
 
 
-def test_tags_files_changes_and_exports_are_those_of_the_command_line(talk, tmp_path):
+def test_tags_files_changes_and_exports_are_those_of_the_command_line(talk):
     talk.append("I look.", files=[{"path": "a.py", "op": "read"}])
     talk.tag("good", "main~1")
     assert [name for name, _ in talk.tags().tags] == ["good"]
@@ -328,9 +328,6 @@ def test_tags_files_changes_and_exports_are_those_of_the_command_line(talk, tmp_
     assert [row.path for row in talk.files().files] == ["a.py"]
     assert [change.cause for change in talk.changes(field="messages")][:1] == ["agent:carol"]
     assert b"The cookie is set twice." in b"".join(talk.export().pieces)
-    assert talk.save(tmp_path / "a.jsonl", "jsonl").messages == 3
-    with pytest.raises(scopes.Refused):
-        talk.save(tmp_path / "a.jsonl", "jsonl")
 
 
 def test_the_settings_of_the_environment_apply(tmp_path, monkeypatch):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, overload
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.handles import read_uuid
 from scopes.history.messages import read_message
-from scopes.history.transaction import NamesOfUuids
+from scopes.history.names import names_by_uuid
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.encoding import without_none
 from scopes.model.message import Message
@@ -173,8 +174,11 @@ class EntryConversations:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._names = NamesOfUuids(repository)
         self._by_id: dict[str, str | None] = {}
+
+    @cached_property
+    def _names(self) -> Mapping[str, ConversationId]:
+        return names_by_uuid(self._repository)
 
     def find_uuid(self, entry: Mapping[str, Any]) -> str | None:
         """Return the uuid of the conversation of an entry; None if it has none."""
@@ -189,7 +193,7 @@ class EntryConversations:
         stored, uuid = ConversationId(str(entry.get("conversation"))), self.find_uuid(entry)
         if uuid is None or self._uuid_of_id(stored) == uuid:
             return stored
-        found = self._names.find(uuid)
+        found = self._names.get(uuid)
         if found is None:
             return stored if self._uuid_of_id(stored) is None else ConversationId(uuid)
         return found

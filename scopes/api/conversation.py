@@ -30,14 +30,13 @@ from scopes.history.messages import check_author
 from scopes.history.names import read_active_branch, resolve_branch_name
 from scopes.model.message import TYPED_KINDS, Author, Message, MessageKind, payload_key
 from scopes.store.projects import cache_directory
-from scopes.tokens.count import choose_tokenizer, rank_file_paths, resolve_model
+from scopes.store.repository import Repository
+from scopes.tokens.count import TokenizerChoice, choose_tokenizer, rank_file_paths, resolve_model
 
 if TYPE_CHECKING:
     import scopes
     from scopes.context.request import Request
     from scopes.secret_scan.clearance import Mode
-    from scopes.store.repository import Repository
-    from scopes.tokens.count import TokenizerChoice
     from scopes.usage.usage import By
 
 
@@ -116,21 +115,6 @@ class MergeOptions(TypedDict, total=False):
     message: str | None
 
 
-class CheckoutOptions(TypedDict, total=False):
-    """What of a history is handed over.
-
-    max_tokens: of the history; default: what the agent's usual models have room for.
-    full: all messages, not those since the last compaction.
-    reasoning: quote the reasoning in the answers.
-    secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
-    """
-
-    max_tokens: int | None
-    full: bool
-    reasoning: bool
-    secrets: Mode
-
-
 class FactOptions(TypedDict, total=False):
     """What else is known of a proposed fact.
 
@@ -191,8 +175,9 @@ class Branch(BranchHandle):
 class Conversation(ConversationHandle):
     """A conversation with the operations as methods; `author` is the default author of messages.
 
-    Where a method takes an author, it is an `Author`, or the name of an agent as a text. Proposals and facts are named
-    by their ids or unique prefixes; a collaboration by its branch, or it is the only open one.
+    Where a method takes an author, it is an `Author`, or the name of an agent as a text. With `dry_run` it returns what
+    it would do, and changes nothing. Proposals and facts are named by their ids or unique prefixes; a collaboration by
+    its branch, or it is the only open one.
 
     A merge, rebase or cherry-pick that stops on conflicts returns an outcome, and makes its conflict-resolution branch
     the active one: a message appended without a branch goes there. Finish with `resolve` and `continue_...`, or with
@@ -288,10 +273,7 @@ class Conversation(ConversationHandle):
         branch: str | None = None,
         **fields: Unpack[MessageFields],
     ) -> scopes.MessageAppended:
-        """Append a message to a branch (default: the active one); it is on disk when this returns.
-
-        author: an `Author`, or the name of an agent; default: the author of the store, a human unless set otherwise.
-        """
+        """Append a message to a branch (default: the active one); it is on disk when this returns."""
         message = make_message(text, self._author(author), kind, fields)
         return append.append(self.repository, self.id, message, branch=branch)
 
@@ -308,8 +290,8 @@ class Conversation(ConversationHandle):
 
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
         """
-        sender = self._author(author)
-        return append.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
+        who = self._author(author)
+        return append.amend(self.repository, self.id, message, text, author=who, branch=branch, data=data)
 
     def retract(
         self, message: str, reason: str = "", *, author: Who = None, branch: str | None = None
@@ -320,10 +302,7 @@ class Conversation(ConversationHandle):
     def withdraw_decision(
         self, topic: str, reason: str = "", *, author: Who = None, branch: str | None = None, dry_run: bool = False
     ) -> scopes.DecisionWithdrawn:
-        """Withdraw the decision on a topic, in any spelling, by appending a new message.
-
-        dry_run: return what would be withdrawn, and change nothing.
-        """
+        """Withdraw the decision on a topic, in any spelling, by appending a new message."""
         who = self._author(author)
         return decisions.withdraw_decision(
             self.repository, self.id, topic, reason=reason, author=who, branch=branch, dry_run=dry_run
@@ -344,7 +323,6 @@ class Conversation(ConversationHandle):
 
         only_last: contexts start at the compaction before the last one.
         reason: the text of the notices.
-        dry_run: return the compactions, and change nothing.
         """
         from scopes.memory.uncompact import uncompact
 
@@ -389,8 +367,11 @@ class Conversation(ConversationHandle):
         *,
         branch: str | None = None,
         directory: str | os.PathLike[str] | None = None,
+        max_tokens: int | None = None,
+        full: bool = False,
+        reasoning: bool = False,
+        secrets: Mode = "refuse",
         dry_run: bool = False,
-        **options: Unpack[CheckoutOptions],
     ) -> scopes.CheckedOut:
         """Write a branch (default: the active one) as a session of another agent, as `scopes checkout --to` does.
 
@@ -399,15 +380,19 @@ class Conversation(ConversationHandle):
 
         agent: `claude-code`, `codex`, `gemini`, `llm`, `opencode`, `pi` or `qwen`.
         directory: where the agent works; default: where the conversation was, or the current directory.
-        dry_run: return what would be written, and write nothing.
+        max_tokens: of the history; default: what the agent's usual models have room for.
+        full: all messages, not those since the last compaction.
+        reasoning: quote the reasoning in the answers.
+        secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
         """
         from scopes.handover import checkout
         from scopes.handover.resume import User
 
         user, place = User(os.environ, os.path.expanduser("~")), None if directory is None else os.fspath(directory)
         request = checkout.CheckoutRequest(
-            where=self._name(branch), agent=agent, directory=place, here=os.getcwd(), **options
-        )
+            where=self._name(branch), agent=agent, directory=place, here=os.getcwd(), max_tokens=max_tokens, full=full,
+            reasoning=reasoning, secrets=secrets,
+        )  # fmt: skip
         tokenizer = choose_tokenizer(rank_file_paths(os.environ), None)
         plan = checkout.plan_checkout(self.repository, request, tokenizer, user)
         return checkout.checkout(plan, user, dry_run=dry_run)
@@ -432,21 +417,6 @@ class Conversation(ConversationHandle):
             self.repository, self._name(branch), format_name=format, all_branches=all_branches, source=source,
             find_versions=find_program_versions,
         )  # fmt: skip
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        format: scopes.ExportFormat = "markdown",  # noqa: A002
-        *,
-        branch: str | None = None,
-        force: bool = False,
-    ) -> scopes.ExportSaved:
-        """Export to a file, or to a directory for several original files; an existing file is kept without `force`."""
-        from scopes.exporters.atomic_save import save_unless_purged
-
-        return save_unless_purged(
-            self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force
-        )
 
     def diff(self, left: str, right: str) -> scopes.Difference:
         """Compare two branches or messages of this conversation."""
@@ -480,11 +450,10 @@ class Conversation(ConversationHandle):
 
         `first_bad` of the result is None if untested messages hide it: then `candidates` has them, oldest first.
         """
-
-        def test(point: scopes.BisectPoint) -> int:
-            return log.exit_code_of(judge(point))
-
-        return log.bisect(self.repository, self._name(branch), test, good=good, bad=bad, verify=verify)
+        return log.bisect(
+            self.repository, self._name(branch), lambda point: log.exit_code_of(judge(point)), good=good, bad=bad,
+            verify=verify,
+        )  # fmt: skip
 
     def context(
         self, branch: str | None = None, *, at: str | None = None, **options: Unpack[ContextOptions]
@@ -554,8 +523,7 @@ class Conversation(ConversationHandle):
 
     def merge_merge_request(self, request: str | int, **options: Unpack[MergeOptions]) -> scopes.MergeOutcome:
         """Merge the branch of a merge request; the outcome is that of `merge`."""
-        chosen = merge.MergeOptions(**options)
-        return merge.merge_request(self.repository, self.id, str(request), options=chosen)
+        return merge.merge_request(self.repository, self.id, str(request), options=merge.MergeOptions(**options))
 
     def close_merge_request(
         self, request: str | int, reason: str = "", *, author: Who = None

@@ -6,18 +6,20 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from scopes.api.conversation import Branch, Conversation, UsageOptions, count_usage
 from scopes.api.undo import follow_undo
+from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.list import ConversationList, list_conversations
+from scopes.conversation.merge import list_merge_requests
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.show import MessageView, cat
 from scopes.conversation.undo import Undone, redo, undo
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
 from scopes.history.names import conversation_ids, resolve_branch, resolve_conversation
+from scopes.history.transaction import show_past
 from scopes.ids import ConversationId
 from scopes.model.message import Author
 from scopes.result import Note
@@ -56,8 +58,6 @@ def open_store(
         NotFound, Ambiguous: there is no store, or no such operation, or several operations have this prefix.
         Corrupt, TooNew, Inaccessible: it cannot be read.
     """
-    from scopes.history.transaction import show_past
-
     given = None if path is None else os.fspath(path)
     is_known = given is not None and os.path.isabs(given)  # then the current directory may have been deleted
     found = choose_store(os.environ, os.sep if is_known else os.getcwd(), given)
@@ -66,10 +66,8 @@ def open_store(
     overrides = environment_settings(os.environ)
     overrides |= {key.lower(): Setting(key, value, "program") for key, value in (settings or {}).items()}
     repository = open_repository(found, overrides)
-    if author is None:
-        default = default_author(repository.config)
-    else:
-        default = check_author(Author(author, "human") if isinstance(author, str) else author)
+    given_author = Author(author, "human") if isinstance(author, str) else author
+    default = default_author(repository.config) if given_author is None else check_author(given_author)
     repository.caller = Caller(
         actor=default.name,
         command=os.path.basename(sys.argv[0] or "python"),
@@ -95,9 +93,7 @@ class Store(StoreHandle):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -164,14 +160,10 @@ class Store(StoreHandle):
 
     def merge_requests(self, *, state: str | None = None) -> scopes.MergeRequestList:
         """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one."""
-        from scopes.conversation.merge import list_merge_requests
-
         return list_merge_requests(self.repository, state=state)
 
     def conflicts(self, *, status: str | None = None, include_all: bool = False) -> scopes.ConflictList:
         """Return the open conflicts of all conversations, as `Conversation.conflicts` does for one."""
-        from scopes.conversation.conflicts import list_conflicts
-
         return list_conflicts(self.repository, status=status, include_all=include_all)
 
     def usage(
@@ -203,14 +195,8 @@ class Store(StoreHandle):
         skipped: list[Skipped] = []
         sources = find_sources(os.fspath(path), skipped)
         options = ImportOptions(dry_run=dry_run, strict=strict, join=join)
-        return import_sources(
-            self.repository,
-            sources,
-            FORMATS,
-            options,
-            skipped=tuple(skipped),
-            index_directory=None if dry_run else self._index_directory,
-        )
+        index = None if dry_run else self._index_directory
+        return import_sources(self.repository, sources, FORMATS, options, skipped=tuple(skipped), index_directory=index)
 
     def undo(
         self,

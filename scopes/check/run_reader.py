@@ -12,11 +12,10 @@ from scopes.check.session_files import find_unfinished
 from scopes.check.transcripts import Sources, Transcripts, find_session_directory, read_transcripts
 from scopes.check.unread_calls import FoundPart, find_orphans, find_reused_ids, find_unread
 from scopes.history.activity import Tokens, add_up, is_failed, tokens_of
-from scopes.history.handles import Scope, walk_messages
+from scopes.history.handles import Scope, read_heading, walk_messages
 from scopes.history.messages import MessageHeader
 from scopes.history.names import find_directory
 from scopes.history.sessions import is_spawned, spawner_of
-from scopes.history.titles import read_heading
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of
 from scopes.importers.formats.base import Source, choose_format

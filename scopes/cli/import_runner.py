@@ -14,7 +14,7 @@ from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list import find_cached_list
 from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound, ScopesError
-from scopes.history.titles import read_first_prompt
+from scopes.history.handles import read_first_prompt
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
 from scopes.importers.formats.base import Source

@@ -6,7 +6,7 @@ long after its commits. Time chooses only the message inside of a session that i
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,9 +25,8 @@ from scopes.code_links.turns import TurnMessage, list_turn_messages
 from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import calls_by_id
 from scopes.history.messages import read_body, read_body_bytes
-from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips
+from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips, names_by_uuid
 from scopes.history.sources import SOURCES, TRACKING, read_source_record
-from scopes.history.transaction import NamesOfUuids
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note
 from scopes.store.projects import Worktree
@@ -67,10 +66,13 @@ class RecordedCommits:
         # Before the records: what is recorded meanwhile is then in both, instead of in neither.
         self._left = [] if worktree is None else list_pending(worktree)
         self._records = CommitRecords(repository)
-        self._names = NamesOfUuids(repository)
         self._sessions: dict[str, tuple[ConversationId, tuple[Oid, ...]] | None] = {}
         self._turns: dict[tuple[Oid, ...], list[TurnMessage]] = {}
         self._turn_calls = TurnCalls(repository)
+
+    @cached_property
+    def _names(self) -> Mapping[str, ConversationId]:
+        return names_by_uuid(self._repository)
 
     def links_of_commit(self, commit: CommitId, identity: str | None = None) -> RecordedLinks:
         """Return what is recorded of a commit, also of the commits that git rewrote as it; the surest link first.
@@ -195,7 +197,7 @@ class RecordedCommits:
         if key not in self._sessions:
             self._sessions[key] = None
             with suppress(NotFound, Corrupt):
-                self._sessions[key] = resolve_session(self._repository, key, self._names)
+                self._sessions[key] = resolve_session(self._repository, key, self._names if "-" in key else None)
         return self._sessions[key]
 
     def _find_message(self, tips: tuple[Oid, ...], record: CommitRecord) -> TurnMessage | None:
@@ -260,7 +262,7 @@ class RecordedCommits:
 
 
 def resolve_session(
-    repository: Repository, key: str, names: NamesOfUuids | None = None
+    repository: Repository, key: str, names: Mapping[str, ConversationId] | None = None
 ) -> tuple[ConversationId, tuple[Oid, ...]] | None:
     """Return the conversation of a session, and the tips of what was imported of it, or of all its branches.
 
@@ -270,7 +272,7 @@ def resolve_session(
         Corrupt, NotFound: an object is damaged or missing.
     """
     if "-" in key:
-        name = (names or NamesOfUuids(repository)).find(key)
+        name = (names_by_uuid(repository) if names is None else names).get(key)
         return None if name is None else (name, tuple(list_branch_tips(repository, name).values()))
     value = repository.find_ref(SOURCES + key)
     if value is None:

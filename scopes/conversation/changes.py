@@ -31,7 +31,6 @@ from scopes.history.messages import (
     headers_of,
     is_root,
     read_body,
-    read_message_at,
     read_root,
     subject_of,
     with_subject,
@@ -40,7 +39,6 @@ from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.names import (
     Revision,
     list_branch_tips,
-    read_active_branch,
     resolve_branch_name,
     resolve_conversation,
     resolve_revision,
@@ -110,22 +108,23 @@ class ChangeLog(Stream):
     conversation: ConversationId
 
 
-def _change(field_path: str, before: Any, after: Any, verb: str | None = None, tools: Iterable[str] = ()) -> Change:
-    """Return a row whose time, cause and source are those of its operation or message; None is no value.
+class _Row(NamedTuple):
+    """What changed; None is no value. `verb` is one of OPERATIONS, None for the one that follows from the values."""
 
-    verb: one of OPERATIONS; None for the one that follows from the values
-    """
-    follows = "CREATE" if before is None else "DELETE" if after is None else "UPDATE"
-    return Change(
-        time="",
-        field_path=field_path,
-        operation=verb or follows,
-        before=before,
-        after=after,
-        cause="",
-        source="",
-        tools=tuple(tools),
-    )
+    field_path: str
+    before: Any
+    after: Any
+    verb: str | None = None
+    tools: tuple[str, ...] = ()
+
+    def change(self, time: str, cause: str, source: str) -> Change:
+        """Return the change with the time, the cause and the id of its operation or message."""
+        path, before, after, verb, tools = self
+        verb = verb or ("CREATE" if before is None else "DELETE" if after is None else "UPDATE")
+        return Change(
+            time=time, field_path=path, operation=verb, before=before, after=after, cause=cause, source=source,
+            tools=tools,
+        )  # fmt: skip
 
 
 class ConversationOperation(NamedTuple):
@@ -244,7 +243,7 @@ def _list_changes(repository: Repository, conversation: ConversationId) -> list[
             cause = _cause_of_operation(repository, own[record.id], agents)
             time = record.time if parse_time(record.time) == position.nanoseconds else format_time(position.nanoseconds)
             rows = _walk_operation(repository, own[record.id])
-            found += ((position, replace(row, time=time, cause=cause, source=record.id)) for row in rows)
+            found += ((position, row.change(time, cause, record.id)) for row in rows)
     return [change for _, change in sorted(found, key=itemgetter(0))]
 
 
@@ -291,11 +290,11 @@ def walk_conversation_operations(
                 meta = None
 
 
-def _walk_operation(repository: Repository, operation: ConversationOperation) -> Iterator[Change]:
+def _walk_operation(repository: Repository, operation: ConversationOperation) -> Iterator[_Row]:
     """Yield the changes of one operation, but not what messages say."""
     record, conversation, old_id = operation
     if old_id is not None:
-        yield _change("id", old_id, conversation)
+        yield _Row("id", old_id, conversation)
         return
     meta = next((c for c in record.changes if c.ref == refs.meta_ref(conversation)), RefChange("", None, None))
     before, after = (Metadata() if oid is None else read_metadata_at(repository, Oid(oid)) for oid in meta[1:3])
@@ -309,10 +308,10 @@ def _walk_operation(repository: Repository, operation: ConversationOperation) ->
         if new is not None and old is None and entry is not None:
             known = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
             new |= {key: value for key, value in known.items() if value is not None}
-        yield _change(f"branches.{name}", old, new, "MERGE" if record.kind == "merge" else None)
+        yield _Row(f"branches.{name}", old, new, "MERGE" if record.kind == "merge" else None)
     for moved in record.changes:
         if moved.ref == refs.active_ref(conversation):
-            yield _change("active_branch", _branch_in(moved.old), _branch_in(moved.new))
+            yield _Row("active_branch", _branch_in(moved.old), _branch_in(moved.new))
 
 
 def _branch_in(symbolic_value: str | None) -> BranchName | None:
@@ -320,22 +319,22 @@ def _branch_in(symbolic_value: str | None) -> BranchName | None:
     return names[1] if names is not None else None
 
 
-def _metadata_changes(before: Metadata, after: Metadata) -> Iterator[Change]:
+def _metadata_changes(before: Metadata, after: Metadata) -> Iterator[_Row]:
     """Compare two versions of the metadata; the creation and deletion of branches are rows of their refs."""
     if before.title != after.title:
-        yield _change("title", before.title, after.title)
+        yield _Row("title", before.title, after.title)
     for tag in sorted(before.tags.keys() | after.tags.keys()):
         if before.tags.get(tag) != after.tags.get(tag):
-            yield _change(f"tags.{tag}", before.tags.get(tag), after.tags.get(tag))
+            yield _Row(f"tags.{tag}", before.tags.get(tag), after.tags.get(tag))
     for name in sorted(before.branches.keys() & after.branches.keys()):
         old, new = before.branches[name].status, after.branches[name].status
         if old != new:
-            yield _change(f"branches.{name}.status", old, new)
+            yield _Row(f"branches.{name}.status", old, new)
     for request in sorted(before.requests.keys() | after.requests.keys()):
         known, present = before.requests.get(request), after.requests.get(request)
         either = present or known
         if known != present and either is not None:
-            yield _change(f"merge_requests.{either.number}", _shown_request(known), _shown_request(present))
+            yield _Row(f"merge_requests.{either.number}", _shown_request(known), _shown_request(present))
 
 
 def _shown_request(request: MergeRequest | None) -> dict[str, Any] | None:
@@ -404,7 +403,7 @@ def _walk_messages(
         if is_root(commit):
             placed[commit.oid] = (seen if seen is not None and kinds[seen] == "new" else _Position(0, 0)), 0
             continue
-        head, message = times.add_to(header_of(commit)), read_message_at(repository, commit.tree)
+        head, message = times.add_to(header_of(commit)), read_body(repository, commit)
         low, depth = max((placed[parent] for parent in commit.parents), default=(_Position(0, 0), 0))
         nanoseconds = parse_time(message.time or format_seconds(head.time)) or 0
         if head.author_kind == "system" and seen is not None and kinds[seen] != "import":
@@ -422,39 +421,34 @@ def _walk_messages(
         time = message.time or format_seconds(head.time)
         if parse_time(time) != position.nanoseconds:
             time = format_time(position.nanoseconds)
-        rows: list[Change] = []
+        rows: list[_Row] = []
         if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
             participants.add(head.author)
-            rows.append(_change("participants", None, head.author, "APPEND"))
+            rows.append(_Row("participants", None, head.author, "APPEND"))
         shown = {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to)}
         shown["subject"] = subject_of(head, message)
         calls = (part.fields.get("name") or "unknown tool" for part in message.parts if part.type == "tool_call")
-        rows.append(_change("messages", None, shown, "APPEND", dict.fromkeys(map(str, calls))))
+        rows.append(_Row("messages", None, shown, "APPEND", tuple(dict.fromkeys(map(str, calls)))))
         rows += _walk_message(repository, head, message)
         cause = cause_of(head.author_kind, head.author)
         for row in rows:
-            yield position, replace(row, time=time, cause=cause, source=head.id)
+            yield position, row.change(time, cause, head.id)
 
 
-def _walk_message(repository: Repository, head: MessageHeader, message: Message) -> Iterator[Change]:
-    """Yield what a message changed beside being one."""
+def _walk_message(repository: Repository, head: MessageHeader, message: Message) -> Iterator[_Row]:
+    """Yield what a message changed beside being one: the message it voids, decisions, and accepted values."""
     voided = message.retracts or message.amends
     if voided is not None:
         after = None if message.retracts else {"amended_by": head.id}
-        yield _change(f"messages[{voided}]", {"id": voided}, after)
-    if head.parents and (head.kind in _CHANGE_VALUES or voided is not None):
-        yield from _walk_values(repository, head)
-
-
-def _walk_values(repository: Repository, head: MessageHeader) -> Iterator[Change]:
-    """Yield the decisions and accepted values that are others after a message."""
-    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")):
+        yield _Row(f"messages[{voided}]", {"id": voided}, after)
+    is_change = bool(head.parents) and (head.kind in _CHANGE_VALUES or voided is not None)
+    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")) if is_change else ():
         directory = f"{STATE_DIRECTORY}/{group}"
-        before, after = (find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid))
-        for path, *blobs in diff_blobs(repository, before, after) if before != after else ():
+        trees = [find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid)]
+        for path, *blobs in diff_blobs(repository, *trees):
             loaded = (None if blob is None else encoding.load(read_blob(repository, blob)) for blob in blobs)
             old, new = (claim.get(field, claim) if isinstance(claim, dict) else claim for claim in loaded)
-            yield _change(".".join((group, *split_leaf(path))), old, new)
+            yield _Row(".".join((group, *split_leaf(path))), old, new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -478,7 +472,6 @@ class BlameList(Result):
 
     revision: Revision
     rows: tuple[BlameRow, ...]
-    on_active_branch: bool = False
 
 
 def blame(repository: Repository, where: str, *, key: str | None = None, file: str | None = None) -> BlameList:
@@ -498,8 +491,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
         name = key if key is not None else file
         raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_keys(claims, name or ""))
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
-    active = read_active_branch(repository, revision.conversation)
-    return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
+    return BlameList(revision=revision, rows=tuple(rows))
 
 
 def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:

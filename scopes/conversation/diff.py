@@ -148,8 +148,8 @@ def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple
     else:
         revision = resolve_with_latest(repository, one or left)
     first = DiffSide(name=one or left, revision=revision)
-    name = two.removeprefix(".") or first.revision.conversation
-    second = DiffSide(name=name, revision=resolve_revision_anywhere(repository, name, first.revision.conversation))
+    name = two.removeprefix(".") or revision.conversation
+    second = DiffSide(name=name, revision=resolve_revision_anywhere(repository, name, revision.conversation))
     return (_merge_base(repository, first, second), second) if two.startswith(".") else (first, second)
 
 
@@ -187,27 +187,20 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
     for side, tip in (("left", left), ("right", right)) if len(bases) == 1 else ():
         for path, _, _ in diff_blobs(repository, state_of(repository, bases[0]), state_of(repository, tip)):
             changed_by.setdefault(path, set()).add(side)
-    states = state_of(repository, left), state_of(repository, right)
-    blobs = {
-        path: (old, new)
-        for path, old, new in diff_blobs(repository, *states)
-        if path.partition("/")[0] not in _NOT_COMPARED
-    }
-    for path, (old, new) in blobs.items():
+    for path, *blobs in diff_blobs(repository, state_of(repository, left), state_of(repository, right)):
+        if path.partition("/")[0] in _NOT_COMPARED:
+            continue
         key, sides = key_of_path(path), changed_by.get(path, set())
+        values = [each and claim_value(key, encoding.load(read_blob(repository, each))) for each in blobs]
         yield ChangedClaim(
             key=key,
             agent=agent_of(path),
-            left=_read_value(repository, key, old),
-            right=_read_value(repository, key, new),
-            in_left=old is not None,
-            in_right=new is not None,
+            left=values[0],
+            right=values[1],
+            in_left=blobs[0] is not None,
+            in_right=blobs[1] is not None,
             changed_in=min(sides) if len(sides) == 1 else None,
         )
-
-
-def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:
-    return None if blob is None else claim_value(key, encoding.load(read_blob(repository, blob)))
 
 
 MIN_SIMILARITY = 0.5
@@ -293,14 +286,14 @@ def _content_lines(message: Message) -> Iterator[str]:
 MAX_LINES = 2000  # of each text; difflib needs up to the square of their number
 
 
-def diff_lines(old: Sequence[str], new: Sequence[str], max_lines: int = MAX_LINES) -> tuple[str, ...]:
+def diff_lines(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     """Return a unified diff without its first two lines.
 
     The last line says so if the texts were not compared to the end.
     """
-    lines = tuple(islice(unified_diff(old[:max_lines], new[:max_lines], lineterm=""), 2, None))
-    if max(len(old), len(new)) > max_lines:
-        lines += (f"@@ only the first {max_lines:,} lines were compared @@",)
+    lines = tuple(islice(unified_diff(old[:MAX_LINES], new[:MAX_LINES], lineterm=""), 2, None))
+    if max(len(old), len(new)) > MAX_LINES:
+        lines += (f"@@ only the first {MAX_LINES:,} lines were compared @@",)
     return lines
 
 
@@ -323,6 +316,8 @@ class NumberedMessage(NamedTuple):
     number: int
     head: MessageHeader
     subject: str
+    message: Message
+    content: Content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,18 +357,6 @@ class RangeDifference(Result):
         return 0 if all(pair.equal for pair in self.pairs) else 1
 
 
-class _Range(NamedTuple):
-    name: str
-    start: Revision
-    tip: Revision
-
-
-class _Entry(NamedTuple):
-    shown: NumberedMessage
-    message: Message
-    content: Content
-
-
 def range_diff(
     repository: Repository, names: Sequence[str], *, conversation: str | None = None, patch: bool = True
 ) -> RangeDifference:
@@ -386,17 +369,17 @@ def range_diff(
         NotFound, Ambiguous: a revision cannot be resolved.
         Invalid: the names are not one of these forms.
     """
-    old_range, new_range = _resolve_ranges(repository, names, conversation)
-    old, new = _read_range(repository, old_range), _read_range(repository, new_range)
-    matches = pair_messages([entry.content for entry in old], [entry.content for entry in new])
-    return RangeDifference(
-        old=RangeSide(old_range.name, old_range.tip.conversation, old_range.tip.oid, len(old)),
-        new=RangeSide(new_range.name, new_range.tip.conversation, new_range.tip.oid, len(new)),
-        pairs=tuple(_rows(old, new, dict(matches), patch=patch)),
+    (old_side, old), (new_side, new) = (
+        _read_range(repository, *each) for each in _resolve_ranges(repository, names, conversation)
     )
+    matches = dict(pair_messages([each.content for each in old], [each.content for each in new]))
+    return RangeDifference(old=old_side, new=new_side, pairs=tuple(_rows(old, new, matches, patch=patch)))
 
 
-def _resolve_ranges(repository: Repository, names: Sequence[str], conversation: str | None) -> tuple[_Range, _Range]:
+def _resolve_ranges(
+    repository: Repository, names: Sequence[str], conversation: str | None
+) -> list[tuple[str, Revision, Revision]]:
+    """Return the name, the start and the tip of both ranges."""
     within = None if conversation is None else resolve_conversation(repository, conversation)
 
     def resolve(name: str) -> Revision:
@@ -422,27 +405,27 @@ def _resolve_ranges(repository: Repository, names: Sequence[str], conversation: 
         raise Invalid("name two versions: A B, A...B, BASE A B, or A..B C..D", hint=_HINT)
     found = {text: resolve(text) for text in (pairs[0] + pairs[1] if all(are_ranges) else texts)}
     shown = {text: text or revision.conversation for text, revision in found.items()}
-    one, two = (_Range(f"{shown[start]}..{shown[tip]}", found[start], found[tip]) for start, tip in pairs)
-    return one, two
+    return [(f"{shown[start]}..{shown[tip]}", found[start], found[tip]) for start, tip in pairs]
 
 
-def _read_range(repository: Repository, named: _Range) -> list[_Entry]:
+def _read_range(
+    repository: Repository, name: str, start: Revision, tip: Revision
+) -> tuple[RangeSide, list[NumberedMessage]]:
     """Read the messages of a range, oldest first, without those of merges."""
-    bases = list_merge_bases(repository, named.tip.oid, named.start.oid)
-    commits = list_new_commits(repository, named.tip.oid, named.start.oid, bases)
-    heads: dict[str, MessageHeader] = {}
-    for head in (header_of(commit) for commit in commits if not is_root(commit) and len(commit.parents) < 2):
-        heads[head.id] = head
-    entries: list[_Entry] = []
-    for number, head in enumerate(heads.values(), 1):
+    bases = list_merge_bases(repository, tip.oid, start.oid)
+    commits = list_new_commits(repository, tip.oid, start.oid, bases)
+    found: list[NumberedMessage] = []
+    for number, head in enumerate(_messages_by_id(each for each in commits if len(each.parents) < 2).values(), 1):
         message = read_body(repository, head)
         subject = subject_of(head, message)
         text = (summarize_calls(message) or subject) if subject == NO_TEXT else subject
-        entries.append(_Entry(NumberedMessage(number, head, text), message, read_content(message)))
-    return entries
+        found.append(NumberedMessage(number, head, text, message, read_content(message)))
+    return RangeSide(name, tip.conversation, tip.oid, len(found)), found
 
 
-def _rows(old: Sequence[_Entry], new: Sequence[_Entry], matches: dict[int, int], *, patch: bool) -> Iterator[RangePair]:
+def _rows(
+    old: Sequence[NumberedMessage], new: Sequence[NumberedMessage], matches: Mapping[int, int], *, patch: bool
+) -> Iterator[RangePair]:
     """Yield the rows in the order of git: an old message without a pair comes after those before it."""
     partner = {j: i for i, j in matches.items()}
     shown: set[int] = set()
@@ -451,10 +434,10 @@ def _rows(old: Sequence[_Entry], new: Sequence[_Entry], matches: dict[int, int],
         while i in shown:
             i += 1
         if i < len(old) and i not in matches:
-            yield RangePair(old=old[i].shown)
+            yield RangePair(old=old[i])
             i += 1
         elif j < len(new) and j not in partner:
-            yield RangePair(new=new[j].shown)
+            yield RangePair(new=new[j])
             j += 1
         elif j < len(new):
             yield _compare(old[partner[j]], new[j], patch=patch)
@@ -462,12 +445,12 @@ def _rows(old: Sequence[_Entry], new: Sequence[_Entry], matches: dict[int, int],
             j += 1
 
 
-def _compare(old: _Entry, new: _Entry, *, patch: bool) -> RangePair:
-    same_id = old.shown.head.id == new.shown.head.id
+def _compare(old: NumberedMessage, new: NumberedMessage, *, patch: bool) -> RangePair:
+    same_id = old.head.id == new.head.id
     equal = content_of(old.message) == content_of(new.message) if same_id else old.content.lines == new.content.lines
     return RangePair(
-        old=old.shown,
-        new=new.shown,
+        old=old,
+        new=new,
         equal=equal,
         similarity=1.0 if equal else round(similarity(old.content, new.content), 4),
         lines=() if equal or not patch else diff_lines(old.content.lines, new.content.lines),

@@ -87,20 +87,15 @@ class ListFilter(NamedTuple):
             tag = self.tag.casefold()
             selected = [row for row in selected if tag in map(str.casefold, row.tags or ())]
         if self.projects:
-            directories = self._directories(selected)
-            selected = [row for row in selected if row.directory in directories]
+            directories = {row.directory for row in selected if row.directory is not None}
+            inside = set[str]()
+            for each in self.projects:
+                found = (
+                    each.find(directories) if isinstance(each, ChosenProject) else filter(each.contains, directories)
+                )
+                inside.update(found)
+            selected = [row for row in selected if row.directory in inside]
         return selected
-
-    def _directories(self, rows: Sequence[ConversationRow]) -> set[str]:
-        """Return the recorded directories that belong to one of the projects."""
-        directories = {row.directory for row in rows if row.directory is not None}
-        found: set[str] = set()
-        for project in self.projects:
-            if isinstance(project, ChosenProject):
-                found |= project.find(directories)
-            else:
-                found.update(filter(project.contains, directories))
-        return found
 
 
 ALL = ListFilter()
@@ -108,13 +103,12 @@ ALL = ListFilter()
 
 def _note_none_found(rows: Sequence[ConversationRow], wanted: ListFilter) -> Note:
     """Return the note that no conversation matches; its hint names the agents, models and tags that there are."""
-    hints = []
-    if wanted.agent is not None:
-        hints.append(few("agents", (name for row in rows for name in row.participants)))
-    if wanted.model is not None:
-        hints.append(few("models", (row.model for row in rows if row.model is not None)))
-    if wanted.tag is not None:
-        hints.append(few("tags", (name for row in rows for name in row.tags or ())))
+    there_are = {
+        "agents": (wanted.agent, (name for row in rows for name in row.participants)),
+        "models": (wanted.model, (row.model for row in rows if row.model is not None)),
+        "tags": (wanted.tag, (name for row in rows for name in row.tags or ())),
+    }
+    hints = [few(what, names) for what, (word, names) in there_are.items() if word is not None]
     if any(isinstance(project, ChosenProject) for project in wanted.projects):
         hints.append(few("projects", find_project_names(row.directory for row in rows).values()))
     return Note("no conversation matches", "\n".join(filter(None, hints)) or None)
@@ -301,7 +295,7 @@ class _Reading:
         self._refs = {refs_of.conversation: refs_of for refs_of in group_by_conversation(self._values)}
         self._reader = RowReader(repository)
         self.rows: dict[ConversationId, CachedRow] = {}
-        self.damaged = _note_damaged_refs(self._files)
+        self.damaged: dict[ConversationId, Note] = {}
         for name, refs_of in self._refs.items():
             known = cached.rows.get(name)
             if known is not None and known.state == refs_of.state:
@@ -351,13 +345,3 @@ class _Reading:
             return list_digest(self._files, self._repository.path)
         except (OSError, ValueError):
             return ""
-
-
-def _note_damaged_refs(files: RefFiles) -> dict[ConversationId, Note]:
-    """Return a note for each conversation with a ref whose file is damaged; its other branches are listed."""
-    damaged = {refs.conversation_of(ref): ref for ref in files.list_damaged(_PREFIXES)}
-    return {
-        name: Note(f"left out, because the file of the ref is damaged: {ref}", "see: scopes verify")
-        for name, ref in damaged.items()
-        if name is not None
-    }

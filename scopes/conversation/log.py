@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import chain, islice
 from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
@@ -21,7 +21,6 @@ from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, fi
 from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
-    Amendment,
     MessageHeader,
     RecordedTimes,
     find_amendments,
@@ -32,7 +31,6 @@ from scopes.history.messages import (
     read_body,
     read_body_bytes,
     read_claims,
-    read_message,
     shown_author,
 )
 from scopes.history.metadata import read_metadata
@@ -84,31 +82,27 @@ class LogEntry(Result):
         branches: the branches whose tip it is.
         tags: the tags of its commit.
         parents: the nearest ancestors that the log shows, for a graph; also parents that only the limit cut off.
-        answered_by: the commits with the results of its tool calls.
-        results: these results, if they were requested.
+        results: the results of its tool calls, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         lanes: the merged branches that it is from, the outermost first.
         retracted: a later message below one of the tips of the log retracted it.
         amended: a later one replaced its text.
         ending: how its turn ended without a whole answer, if bodies were requested (S3-24).
-        next_prompts: the prompts that follow it, if it is the last message of its turn.
         signature: what git says about the signature of its commit, if it has one and that was requested.
         commit_turn: how its turn is linked with the commit of the project that was asked for.
     """
 
     head: MessageHeader
-    message: Message | None
-    branches: tuple[BranchName, ...]
+    message: Message | None = None
+    branches: tuple[BranchName, ...] = ()
     tags: tuple[str, ...] = ()
     parents: tuple[Oid, ...] = ()
-    answered_by: tuple[Oid, ...] = ()
     results: tuple[Part, ...] = ()
     newer: int | None = None
     lanes: tuple[LaneMark, ...] = ()
     retracted: bool = False
     amended: bool = False
     ending: Ending | None = None
-    next_prompts: tuple[Oid, ...] | None = None
     signature: Signature | None = None
     commit_turn: CommitTurn | None = None
 
@@ -191,29 +185,54 @@ def log(
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
-    read = _BodyReader(repository)
+    read = lru_cache(_KEPT)(partial(read_body, repository))  # a walk meets tool results before their call
+
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
-    folded = _fold(repository, read, matches, {*branches}, hidden) if folds else None
-    entries = _entries(
+
+    def is_shown(head: MessageHeader) -> bool:
+        if not matches(head):
+            return False
+        if not folds or head.kind != TOOL_RESULTS or head.oid in branches:
+            return True
+        call = find_call_message(repository, head)
+        return call is None or call.oid in hidden or not matches(call) or not _is_folded(read(head).parts, read(call))
+
+    found: Iterator[_Found] = _walk(
         map(RecordedTimes(repository).add_to, heads),
-        branches,
-        tags,
-        matches,
-        folded,
-        [claims for tip in tips if (claims := read_claims(repository, tip))],
+        is_shown,
         lanes,
         Following(branches, is_live=is_live(repository, conversation_id, branch)),
         of_branch=len(tips) == 1 and tips[0] in branches,
     )
-    entries = entries if limit is None else islice(entries, min(limit, sys.maxsize))
-    if graph:
-        entries = iter(_connect(repository, list(entries), parents_of, limit))
-    elif oldest_first:
-        entries = reversed(list(entries))
-    if bodies is not False:
-        entries = map(partial(read.add_to, read_all=bodies is True, results=results), entries)
+    found = found if limit is None else islice(found, min(limit, sys.maxsize))
+    connected: Mapping[Oid, tuple[Oid, ...]] = {}
+    if graph or oldest_first:
+        rows = list(found)
+        connected = _connect(repository, rows, parents_of, limit) if graph else {}
+        found = iter(rows) if graph else reversed(rows)
+    claims = [claims for tip in tips if (claims := read_claims(repository, tip))]
+
+    def entry_of(row: _Found) -> LogEntry:
+        head = row.head
+        changes = {name for of_tip in claims if isinstance(claim := of_tip.get(head.id), dict) for name in claim}
+        message, parts, ending = _read_shown(repository, read, row, bodies=bodies, results=results)
+        return LogEntry(
+            head=head,
+            message=message,
+            branches=tuple(branches.get(head.oid, ())),
+            tags=tuple(tags.get(head.oid, ())),
+            parents=connected.get(head.oid, head.parents),
+            results=parts,
+            newer=row.newer,
+            lanes=row.lanes,
+            retracted="retracted" in changes,
+            amended="amended" in changes and "retracted" not in changes,
+            ending=ending,
+        )
+
+    entries = map(entry_of, found)
     is_branch = branch is not None and len(tips) == 1
     notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
     first: list[LogEntry] = []
@@ -277,7 +296,7 @@ def _names_by_commit(named: Mapping[_Name, Oid]) -> dict[Oid, list[_Name]]:
     return found
 
 
-def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
+def _filter(only: LogFilter, read: _Read, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
     """Return the filter as a predicate, which adds author and kind of a message to `seen`; refuse a bad date."""
     kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
@@ -316,96 +335,70 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
     return () if given is None else (given,) if isinstance(given, str) else given
 
 
-def _entries(  # noqa: PLR0917 - one generator for each of them would take longer than the work in it
+class _Found(NamedTuple):
+    """A message that a log shows, with what follows from those that the walk met before.
+
+    `answered_by` are the commits with the results of its tool calls, `next_prompts` the prompts that follow it, if it
+    is the last message of its turn.
+    """
+
+    head: MessageHeader
+    answered_by: tuple[Oid, ...]
+    newer: int | None
+    lanes: tuple[LaneMark, ...]
+    next_prompts: tuple[Oid, ...] | None
+
+
+def _walk(
     heads: Iterable[MessageHeader],
-    branches: Mapping[Oid, Sequence[BranchName]],
-    tags: Mapping[Oid, Sequence[str]],
     matches: Callable[[MessageHeader], bool],
-    folded: Callable[[MessageHeader], bool] | None,
-    claims: Sequence[Mapping[MessageId, object]],
     lanes: _LaneFinder,
     following: Following,
     *,
     of_branch: bool,
-) -> Iterator[LogEntry]:
-    """Yield the matching messages; the results of their calls are found even if they do not match.
-
-    `claims` are the claims about messages in the state of each tip. A walk `of_branch` has the number of messages after
-    each summary.
-    """
+) -> Iterator[_Found]:
+    """Yield the matching messages; the results of their calls are found even if they do not match."""
     tracker = ToolResultTracker()
     newer = 0
-    changes: frozenset[str] = frozenset()
     for head in heads:
         newer += is_news(head)
         answered_by = tracker.visit(head)
         next_prompts = following.visit(head)
-        if not matches(head) or (folded is not None and folded(head)):
-            continue
-        if claims:
-            found = (of_tip.get(head.id) for of_tip in claims)
-            changes = frozenset(name for claim in found if isinstance(claim, dict) for name in claim)
-        yield LogEntry(
-            head=head,
-            message=None,
-            branches=tuple(branches.get(head.oid, ())),
-            tags=tuple(tags.get(head.oid, ())),
-            parents=head.parents,
-            answered_by=answered_by,
-            newer=newer if of_branch and head.kind == SUMMARY else None,
-            lanes=lanes.lanes_of(head),
-            retracted="retracted" in changes,
-            amended="amended" in changes and "retracted" not in changes,
-            next_prompts=next_prompts,
-        )
+        if matches(head):
+            after = newer if of_branch and head.kind == SUMMARY else None
+            yield _Found(head, answered_by, after, lanes.lanes_of(head), next_prompts)
 
 
 _KEPT = 32  # messages
+_Read: TypeAlias = Callable[[MessageHeader | Commit], Message]
 
 
-class _BodyReader:
-    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
+def _read_shown(
+    repository: Repository, read: _Read, row: _Found, *, bodies: bool | None, results: bool
+) -> tuple[Message | None, tuple[Part, ...], Ending | None]:
+    """Return the body of a message, the results of its calls, and how its turn ended.
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._kept: dict[Oid, Message] = {}
+    If `bodies` is None, the first two only if the commit has no subject text; nothing if it is False.
+    """
+    head, next_prompts = row.head, row.next_prompts
+    is_read = bodies or (bodies is None and head.subject == NO_TEXT)
+    if not is_read and (
+        bodies is False or next_prompts is None or not may_have_ending(head.kind, read_body_bytes(repository, head))
+    ):
+        return None, (), None
 
-    def __call__(self, head: MessageHeader) -> Message:
-        """Return the message of a header."""
-        return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
+    def read_at(oid: Oid) -> Message:
+        return read(read_commit(repository, oid))
 
-    def read_at(self, oid: Oid) -> Message:
-        """Return the message of a commit."""
-        return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
-
-    def _keep(self, oid: Oid, message: Message) -> Message:
-        if len(self._kept) == _KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[oid] = message
-        return message
-
-    def add_to(self, entry: LogEntry, *, read_all: bool, results: bool) -> LogEntry:
-        """Return an entry with how its turn ended, and with its body and the results of its calls.
-
-        Without `read_all` these are added only if the commit has no subject text.
-        """
-        head, next_prompts = entry.head, entry.next_prompts
-        is_read = read_all or head.subject == NO_TEXT
-        if not is_read and (
-            next_prompts is None or not may_have_ending(head.kind, read_body_bytes(self._repository, head))
-        ):
-            return entry
-        message = self(head)
-        ending = ending_of(message)
-        if next_prompts is not None and is_unanswered(message, map(self.read_at, next_prompts)):
-            ending = "unanswered"
-        if not is_read:
-            return replace(entry, ending=ending)
-        found: tuple[Part, ...] = ()
-        if results and any(part.type == "tool_call" for part in message.parts):
-            answers = (message, *map(self.read_at, entry.answered_by))
-            found = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-        return replace(entry, message=message, results=found, ending=ending)
+    message = read(head)
+    ending = ending_of(message)
+    if next_prompts is not None and is_unanswered(message, map(read_at, next_prompts)):
+        ending = "unanswered"
+    parts: tuple[Part, ...] = ()
+    if is_read and results and any(part.type == "tool_call" for part in message.parts):
+        answers = (message, *map(read_at, row.answered_by))
+        parts = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+    return message if is_read else None, parts, ending
 
 
 _KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
@@ -421,8 +414,7 @@ class _LaneFinder:
     tips: Sequence[Oid]
     digests: bool
     lanes: MarkedLanes | None = None
-    amendments: Mapping[MessageId, Amendment] | None = None
-    marks: dict[int, LaneMark] = field(default_factory=dict)
+    mark: Callable[[int], LaneMark] | None = None
 
     def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
         """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
@@ -437,44 +429,26 @@ class _LaneFinder:
             from scopes.merge.lanes import MarkedLanes
 
             oldest_first = [*reversed(rest), *reversed(newer)]
-            self.lanes = MarkedLanes(self.repository, self.conversation, oldest_first, self.branch, tips)
+            lanes = self.lanes = MarkedLanes(self.repository, self.conversation, oldest_first, self.branch, tips)
+            read = self._read_latest(lanes) if self.digests else None
+            self.mark = lru_cache(maxsize=None)(partial(lanes.mark, read=read))
             yield from rest
 
     def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
         """Return the marks of the lanes that a message is in, the outermost first."""
-        return () if self.lanes is None else tuple(map(self._mark, self.lanes.lanes_of(head.oid)))
+        marks = () if self.lanes is None or self.mark is None else map(self.mark, self.lanes.lanes_of(head.oid))
+        return tuple(marks)
 
-    def _mark(self, number: int) -> LaneMark:
-        if number not in self.marks and self.lanes is not None:
-            self.marks[number] = self.lanes.mark(number, self._read if self.digests else None)
-        return self.marks[number]
-
-    def _read(self, head: MessageHeader) -> Message | None:
-        """Return a message as it is now, for a digest."""
-        if self.amendments is None:
-            heads = () if self.lanes is None else self.lanes.heads
-            self.amendments = find_amendments(self.repository, self.tips[0], heads)
-        return latest(read_body(self.repository, head), self.amendments)
+    def _read_latest(self, lanes: MarkedLanes) -> Callable[[MessageHeader], Message | None]:
+        """Return a function that reads a message as it is now, for a digest."""
+        amendments = find_amendments(self.repository, self.tips[0], lanes.heads)
+        return lambda head: latest(read_body(self.repository, head), amendments)
 
 
-def _fold(
-    repository: Repository,
-    read: _BodyReader,
-    matches: Callable[[MessageHeader], bool],
-    tips: Container[Oid],
-    hidden: Container[Oid],
-) -> Callable[[MessageHeader], bool]:
-    """Return a test for messages that hold nothing but results of calls in a message that the log shows."""
-
-    def is_folded(head: MessageHeader) -> bool:
-        call = None if head.kind != TOOL_RESULTS or head.oid in tips else find_call_message(repository, head)
-        if call is None or call.oid in hidden or not matches(call):
-            return False
-        called = {part.fields.get("call_id") for part in read(call).parts if part.type == "tool_call"}
-        parts = read(head).parts
-        return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
-
-    return is_folded
+def _is_folded(parts: Sequence[Part], call: Message) -> bool:
+    """Return True if the parts of a message are nothing but results of the calls in another one."""
+    called = {part.fields.get("call_id") for part in call.parts if part.type == "tool_call"}
+    return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
 
 
 def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:
@@ -485,11 +459,11 @@ def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oi
 
 
 def _connect(
-    repository: Repository, entries: list[LogEntry], parents_of: dict[Oid, tuple[Oid, ...]], limit: int | None
-) -> list[LogEntry]:
-    """Set the parents of every entry to its nearest ancestors that are shown, across messages that are filtered out."""
-    shown = {entry.head.oid for entry in entries}
-    was_limited = limit is not None and len(entries) == limit
+    repository: Repository, rows: Sequence[_Found], parents_of: dict[Oid, tuple[Oid, ...]], limit: int | None
+) -> dict[Oid, tuple[Oid, ...]]:
+    """Return the nearest ancestors of every message that are shown, across messages that are filtered out."""
+    shown = {row.head.oid for row in rows}
+    was_limited = limit is not None and len(rows) == limit
     nearest: dict[Oid, tuple[Oid, ...]] = {}
     for oid in reversed(parents_of):  # parents before children
         ancestors: list[Oid] = []
@@ -501,7 +475,7 @@ def _connect(
             elif was_limited and not is_root(read_commit(repository, parent)):
                 ancestors.append(parent)
         nearest[oid] = tuple(dict.fromkeys(ancestors))
-    return [replace(entry, parents=nearest[entry.head.oid]) for entry in entries]
+    return nearest
 
 
 GOOD, BAD, SKIP = 0, 1, 125
@@ -633,13 +607,13 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
     if bad is not None:
         revision = resolve_revision(repository, bad, revision.conversation)
     start = None if good is None else resolve_revision(repository, good, revision.conversation)
-    commit = read_commit(repository, revision.oid)
-    points = [BisectPoint(revision.conversation, commit.oid, None if is_root(commit) else header_of(commit))]
-    while not is_root(commit) and commit.parents and (start is None or commit.oid != start.oid):
-        commit = read_commit(repository, commit.parents[0])
-        head = None if is_root(commit) else header_of(commit)
-        points.append(BisectPoint(revision.conversation, commit.oid, head))
-    if start is not None and commit.oid != start.oid:
+    points: list[BisectPoint] = []
+    next_oids: tuple[Oid, ...] = (revision.oid,)
+    while next_oids:
+        commit = read_commit(repository, next_oids[0])
+        points.append(BisectPoint(revision.conversation, commit.oid, None if is_root(commit) else header_of(commit)))
+        next_oids = () if is_root(commit) or (start and commit.oid == start.oid) else commit.parents
+    if start is not None and points[-1].oid != start.oid:
         raise Refused(
             f"the good message {good} is not on the line of first parents below {bad or conversation}",
             hint=f"see: scopes log {quote(conversation)} --graph",

@@ -28,7 +28,7 @@ from scopes.history.names import (
     resolve_conversation,
     resolve_revision_anywhere,
 )
-from scopes.history.sessions import note_merged
+from scopes.history.sessions import note_taken
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.compare import state_of
@@ -482,7 +482,8 @@ def _notes_of_move(
 ) -> tuple[Note, ...]:
     """Return the notes of a merge that moves its target, which may have been the branch of a session."""
     target = ConversationHandle(repository, request.conversation).branch(request.target)
-    return plan.notes + note_merged(target, request.target_tip, request.source, dry_run=dry_run)
+    cure = f"do not merge {request.source}" if dry_run else "scopes undo"
+    return plan.notes + note_taken(target, request.target_tip, cure, is_planned=dry_run)
 
 
 MAX_TITLE = 200
@@ -605,10 +606,7 @@ def list_merge_requests(
     rows = [_row(handle, request) for handle in handles for request in handle.metadata.requests.values()]
     rows = [row for row in rows if wanted in {row.state, "all"}]
     rows.sort(key=lambda row: (row.request.opened, row.conversation, row.request.number), reverse=True)
-    damaged = [handle.id for handle in handles if handle.metadata.damaged]
-    text = "a damaged merge request of {} is left out"
-    notes = tuple(Note(text.format(conversation), "see: scopes verify") for conversation in damaged)
-    return MergeRequestList(rows=tuple(rows), notes=notes)
+    return MergeRequestList(rows=tuple(rows))
 
 
 def show_merge_request(repository: Repository, conversation: str, name: str) -> MergeRequestView:

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from scopes.clock import new_uuid, now
 from scopes.errors import Refused
-from scopes.history.handles import BranchHandle, StoreHandle, next_conversation_id, refuse_taken
+from scopes.history.handles import BranchHandle, StoreHandle, heading_of, next_conversation_id, refuse_taken, walk_main
 from scopes.history.messages import write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at, read_remote_branches
 from scopes.history.names import MAIN, find_root_commit, parse_new_branch_name, parse_new_conversation_id
-from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId, parse_agent_name
 from scopes.merge.in_progress import follow_rename
@@ -257,7 +256,8 @@ def delete(repository: Repository, conversation: str, *, dry_run: bool = False) 
         for branch in tips:
             tx.trash(branch)
         tx.trash(None)
-        tx.deactivate()
+        active = refs.active_ref(handle.id)
+        tx.move_ref(active, repository.find_ref(active), None)
         operation = tx.commit("delete", f"delete {handle.id}")
     notes = _notes_on_remotes(there, handle.id)
     return ConversationDeleted(conversation=handle.id, branches=len(tips), operation=operation.id, notes=notes)

@@ -16,9 +16,20 @@ from shlex import quote
 from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of, parse_time
+from scopes.conversation.log import LogEntry
 from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
-from scopes.history.handles import ConversationHandle, ParticipantCache, StoreHandle, participants_of, resolve_scope
+from scopes.history.handles import (
+    ConversationHandle,
+    ParticipantCache,
+    RedactedCopy,
+    StoreHandle,
+    first_prompt,
+    list_copies,
+    participants_of,
+    resolve_scope,
+    walk_main,
+)
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
@@ -28,7 +39,7 @@ from scopes.history.messages import (
     header_of,
     is_root,
     message_id_of,
-    read_message_at,
+    read_body,
     read_message_bytes,
     read_root,
 )
@@ -53,7 +64,7 @@ from scopes.history.names import (
     resolve_revision,
     resolve_with_latest,
 )
-from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
+from scopes.history.sessions import SubAgent, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,
     find_source_record,
@@ -62,7 +73,6 @@ from scopes.history.sources import (
     walk_chunks,
     walk_spans,
 )
-from scopes.history.titles import RedactedCopy, find_original, first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
 from scopes.index.caches import ConversationRow
 from scopes.model.conversation import BranchEntry, Root, branch_id, is_hidden
@@ -77,8 +87,6 @@ from scopes.store.projects import find_project
 from scopes.store.refs import ACTIVE, HEADS, META, REMOTES
 from scopes.store.repository import Repository
 
-SYNTHETIC, INTERRUPTED = "synthetic", "interrupted"
-EDITED, REWOUND, ANSWERED_AGAIN, OTHER_SESSION = "edited", "rewound", "answered-again", "other-session"
 FORK_PREFIX = "fork/"
 SHORT_ID_LENGTH = 8
 _PROMPT = "prompt"
@@ -101,14 +109,14 @@ def _find_reason(name: BranchName, own: Sequence[Commit]) -> str | None:
     ]
     content = [kind for kind in kinds if kind not in _WITHOUT_CONTENT]
     if own and not content:
-        return SYNTHETIC
+        return "synthetic"
     if "interrupt" in kinds and {*content} <= {"answer", "tool-results"}:
-        return INTERRUPTED
+        return "interrupted"
     if not own or name != fork_name(message_id_of(own[0])):
         return None
     if content[0] != _PROMPT:
-        return ANSWERED_AGAIN
-    return EDITED if {*content} == {_PROMPT} else REWOUND
+        return "answered-again"
+    return "edited" if {*content} == {_PROMPT} else "rewound"
 
 
 def _find_sessions(repository: Repository, names: Iterable[BranchName], root: Oid) -> Mapping[BranchName, str]:
@@ -134,7 +142,7 @@ class Continued(NamedTuple):
 def _find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Continued | None:
     """Return what a conversation continues; None if its first prompt names nothing."""
     first = next((commit for commit in oldest_first if commit.kind == "prompt"), None)
-    found = None if first is None else read_message_at(repository, first.tree).extra.get(HANDOVER)
+    found = None if first is None else read_body(repository, first).extra.get(HANDOVER)
     message = found.get("message") if isinstance(found, dict) else None
     if not isinstance(message, str) or not is_message_id(message):
         return None
@@ -158,7 +166,7 @@ class BranchRow(Result):
         total: the number of messages reachable from its tip (S4-54).
         newer: the number of messages after its last summary, which is stale if there are any (S4-47); None if it has no
             summary.
-        reason: why an import made the branch, or why it was not continued, as in `branch_reasons`; None if unknown.
+        reason: why an import made the branch, or why it was not continued; None if unknown.
         session: the native id of the session that it follows, if that is another one than that of the conversation.
         sub_agent: the sub-agent, if a tool call of another agent started the branch.
         remotes: how it differs from the same branch of each remote, as that was last seen.
@@ -198,9 +206,8 @@ class OpenMerge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, with `recent_bodies` and `recent_endings` in the same order.
+    """A conversation (S4-48); `recent` are its latest messages, oldest first, as in a log.
 
-    `recent_signatures` is what git says about those of `recent`, if that was requested.
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
     `native_id` is the id of the imported session, `continues` what it was given the history of. `models` are those of
@@ -218,10 +225,7 @@ class ConversationView(Result):
     last_activity: str | None
     source: str | None
     branches: tuple[BranchRow, ...]
-    recent: tuple[MessageHeader, ...]
-    recent_bodies: tuple[Message, ...] = ()
-    recent_endings: tuple[Ending | None, ...] = ()
-    recent_signatures: tuple[Signature | None, ...] = ()
+    recent: tuple[LogEntry, ...]
     opening: str | None = None
     directory: str | None = None
     project: str | None = None
@@ -264,10 +268,10 @@ def show(
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)
     inside = by_oid.keys() if scope.branch is None else branches.reachable(tips[scope.branch])
-    messages = {message: by_oid[oid] for oid, message in branches.ids.items() if oid in inside}
-    by_time = sorted(messages.values(), key=attrgetter("time"))
+    by_id = {message: by_oid[oid] for oid, message in branches.ids.items() if oid in inside}
+    by_time = sorted(by_id.values(), key=attrgetter("time"))
     latest = by_time[-recent:] if recent > 0 else []
-    bodies = [read_message_at(repository, commit.tree) for commit in latest]
+    times = RecordedTimes(repository)
     newest = max(by_oid[oid].time for oid in scope.tips.values())
     models, tokens = _read_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
@@ -276,14 +280,19 @@ def show(
         title=metadata.title,
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
         active_branch=active,
-        messages=len(messages),
+        messages=len(by_id),
         created_at=creation_time(root.created),
         last_activity=later_of(known_seconds(newest), root.created),
         source=root.format,
         branches=branches.explain(wanted),
-        recent=tuple(map(RecordedTimes(repository).add_to, map(header_of, latest))),
-        recent_bodies=tuple(bodies),
-        recent_endings=tuple(find_ending(repository, by_oid, *each) for each in zip(latest, bodies, strict=True)),
+        recent=tuple(
+            LogEntry(
+                head=times.add_to(header_of(each)),
+                message=(message := read_body(repository, each)),
+                ending=find_ending(repository, by_oid, each, message),
+            )
+            for each in latest
+        ),
         opening=None if metadata.title is not None else first_prompt(repository, walk_main(repository, tips, by_oid)),
         directory=directory,
         project=None if project is None else project.name,
@@ -295,7 +304,7 @@ def show(
         models=models,
         tokens=tokens,
         in_progress=_list_in_progress(repository, handle.id, metadata),
-        redacted=find_original(repository, handle.id),
+        redacted=next((each for each in list_copies(repository) if each.copy == handle.id), None),
         notes=successor_notes(repository, Revision(handle.id, active, tips[active]), where),
     )
 
@@ -311,7 +320,7 @@ def _list_in_progress(
     found: list[OpenMerge] = []
     for each in list_in_progress(repository, conversation):
         unresolved = [record.id for record in list_conflicts_of(repository, each) if record.status != "resolved"]
-        first = unresolved[0] if unresolved else None
+        first = next(iter(unresolved), None)
         found.append(OpenMerge(each.kind, each.source, each.target, each.branch, len(unresolved), first))
     return tuple(found)
 
@@ -319,20 +328,22 @@ def _list_in_progress(
 def _read_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid) -> tuple[tuple[str, ...], int | None]:
     """Return the models of the newest answers of a branch, and the size of its newest context, if that is recorded."""
     models: dict[str, None] = {}
-    answers = 0
-    commit = by_oid[tip]
-    while not is_root(commit) and answers < _ANSWERS_TRIED:
-        if author_kind_of(commit.author.email) == "agent":
-            answers += 1
-            message = read_message_at(repository, commit.tree)
-            models |= {message.model: None} if message.model is not None else {}
-            used = tokens_of(message)
-            if used is not None and used.input is not None:
-                return tuple(models), used.input + (used.output or 0)
-        if not commit.parents:
-            break
-        commit = by_oid[commit.parents[0]]
+    answers = (each for each in _walk_line(by_oid, tip) if author_kind_of(each.author.email) == "agent")
+    for commit in islice(answers, _ANSWERS_TRIED):
+        message = read_body(repository, commit)
+        models |= {message.model: None} if message.model is not None else {}
+        used = tokens_of(message)
+        if used is not None and used.input is not None:
+            return tuple(models), used.input + (used.output or 0)
     return tuple(models), None
+
+
+def _walk_line(by_oid: Mapping[Oid, Commit], tip: Oid) -> Iterator[Commit]:
+    """Yield the commits of messages along first parents, newest first."""
+    oid: Oid | None = tip
+    while oid is not None and not is_root(by_oid[oid]):
+        yield by_oid[oid]
+        oid = next(iter(by_oid[oid].parents), None)
 
 
 class Drawing(NamedTuple):
@@ -345,7 +356,7 @@ class Drawing(NamedTuple):
 def read_drawing(repository: Repository, view: ConversationView) -> Drawing:
     """Read the commits of the branches that a view shows."""
     commits = tuple(walk_oldest_first(repository, sorted({branch.tip for branch in view.branches})))
-    bodies = {commit.oid: read_message_at(repository, commit.tree) for commit in commits if commit.subject == NO_TEXT}
+    bodies = {commit.oid: read_body(repository, commit) for commit in commits if commit.subject == NO_TEXT}
     return Drawing(commits, bodies)
 
 
@@ -423,7 +434,7 @@ class _Branches:
                 row,
                 sub_agent=self._find_sub_agent(row),
                 session=sessions.get(row.name),
-                reason=OTHER_SESSION if row.name in sessions else row.reason,
+                reason="other-session" if row.name in sessions else row.reason,
                 remotes=compare_with_remotes(self._repository, there, row.name, self._entries.get(row.name), row.tip),
             )
             for row in rows
@@ -433,12 +444,7 @@ class _Branches:
         """Return the sub-agent of a branch; only a branch that forks at the root can have one."""
         if row.fork is None or row.fork not in self.by_oid or not is_root(self.by_oid[row.fork]):
             return None
-        newest_first = []
-        commit = self.by_oid[row.tip]
-        while commit.oid != row.fork and commit.parents:
-            newest_first.append(commit)
-            commit = self.by_oid[commit.parents[0]]
-        return find_sub_agent(self._repository, newest_first)
+        return find_sub_agent(self._repository, _walk_line(self.by_oid, row.tip))
 
 
 _HEADS_LENGTH = len(HEADS)
@@ -501,12 +507,12 @@ class RowReader:
         is_only = len(refs_of.tips) == 1  # it is counted
         hidden = [name for name, entry in metadata.branches.items() if entry.is_hidden and not is_only]
         newest = max(commit.time for commit in commits)
-        recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
+        recorded = self._times.find_newest(commits)
         moment = parse_time(root.created) or 0
         with suppress(Corrupt, NotFound):  # commits have whole seconds, messages nanoseconds
             for commit in commits:
                 if commit.time == newest and not is_root(commit):
-                    message = read_message_at(self._repository, commit.tree)
+                    message = read_body(self._repository, commit)
                     moment = max(moment, parse_time(message.time or "") or 0)
         return ConversationRow(
             id=refs_of.conversation,
@@ -524,15 +530,11 @@ class RowReader:
         tips = list(dict.fromkeys(refs_of.tips.values()))
         known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=by_oid)}
         commits = [commit for commit in known.values() if not is_root(commit)]
-        authors = Counter(commit.author for commit in commits)
-        agents = Counter[AgentName]()
-        for author, count in authors.items():
-            if author_kind_of(author.email) == "agent":
-                agents[AgentName(author.name)] += count
-        answers = (commit for commit in commits if author_kind_of(commit.author.email) == "agent")
+        answers = [commit for commit in commits if author_kind_of(commit.author.email) == "agent"]
+        agents = Counter(AgentName(commit.author.name) for commit in answers)
         model = None
         with suppress(Corrupt, NotFound):
-            models = (read_message_at(repository, each.tree).model for each in islice(answers, _ANSWERS_TRIED))
+            models = (read_body(repository, each).model for each in answers[:_ANSWERS_TRIED])
             model = next((name for name in models if name is not None), None)
         main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
         return row._replace(
@@ -554,16 +556,11 @@ def count_by_conversation(
     """Return how many messages the default remote lacks, and how many only it has.
 
     Conversations that it did not have, or had no more, are left out. `values` are the refs. A branch that the remote
-    lacks is compared with all that it has. What is damaged is left out, too: `verify` reports it.
+    lacks is compared with all that it has.
     """
-    try:
-        gone, addresses = read_gone(repository.path), read_addresses(repository.path)
-        setting = read_setting(
-            repository.config.store_file, DEFAULT_REMOTE
-        )  # lists are cached by the files of the store
-        remote = find_default(repository.path, setting)
-    except Corrupt:
-        return {}
+    gone, addresses = read_gone(repository.path), read_addresses(repository.path)
+    setting = read_setting(repository.config.store_file, DEFAULT_REMOTE)  # lists are cached by the store's files
+    remote = find_default(repository.path, setting)
     manifests: dict[Oid, Oid] = {}
     for name in reversed(list_family(addresses, remote) if remote in addresses else ()):  # the oldest counts
         prefix = f"{REMOTES}{name}/"
@@ -692,20 +689,19 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
         NotFound: there is no such message, or it was not imported.
     """
     revision = _resolve(repository, message, conversation)
-    commits: Iterable[Commit] = [read_commit(repository, revision.oid)]
+    named = read_commit(repository, revision.oid)
+    commits: Iterable[Commit] = [named]
     if revision.branch is not None and not any(mark in message for mark in "~^@{"):
         commits = islice(walk_newest_first(repository, [revision.oid]), _MAX_APPENDED)
     sources = list_stored_sources(repository)
-    message_id = MessageId("")
     for commit in commits:
-        message_id = message_id or message_id_of(commit)
         for source in sources:
             found = () if is_root(commit) else walk_spans(repository, source, {message_id_of(commit)})
             spans = sorted((offset, length) for offset, length, _ in found)
             if spans:
                 return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, source), spans)))
-    hint = f"see how it is stored: scopes cat {message_id} --raw"
-    raise NotFound(f"{message_id} was not imported, so it has no original", hint=hint)
+    hint = f"see how it is stored: scopes cat {message_id_of(named)} --raw"
+    raise NotFound(f"{message_id_of(named)} was not imported, so it has no original", hint=hint)
 
 
 def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from operator import attrgetter
 
 from scopes.clock import format_seconds, known_seconds
 from scopes.history.activity import Tokens, add_up, tokens_of
-from scopes.history.handles import resolve_scope, walk_messages
+from scopes.history.handles import Heading, read_heading, resolve_scope, walk_messages
 from scopes.history.messages import MessageHeader, read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids
-from scopes.history.titles import Heading, read_heading
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.encoding import file_leaf
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
@@ -151,12 +150,34 @@ def stats(repository: Repository, where: str | None = None) -> Stats:
     counts = Counts()
     for scope in scopes:
         counts.add_conversation(walk_messages(repository, scope))
-    result = counts.result(len(scopes), sum(len(scope.tips) for scope in scopes))
-    if where is None:
-        return result
-    scope = scopes[0]
-    heading = read_heading(repository, scope.conversation)
-    return replace(result, conversation=scope.conversation, branch=scope.branch, heading=heading)
+    one = scopes[0] if where is not None else None
+    first, last = (None, None) if not counts.times else (min(counts.times), max(counts.times))
+    text = f"{counts.copied} of the messages were copied from a session that was not imported"
+    hint = "messages and calls are counted, their tokens are not: import that session as well"
+    return Stats(
+        conversation=None if one is None else one.conversation,
+        conversations=len(scopes),
+        branches=sum(len(scope.tips) for scope in scopes),
+        messages=len(counts.seen),
+        characters=counts.characters,
+        files=len(counts.paths),
+        files_changed=len(counts.changed_paths),
+        tool_calls=counts.tools.total(),
+        authors=_sort_by_count(counts.authors),
+        kinds=_sort_by_count(counts.kinds),
+        models=_sort_by_count(counts.models),
+        tools=_sort_by_count(counts.tools),
+        tool_errors=_sort_by_count(counts.errors),
+        tool_refusals=_sort_by_count(counts.refusals),
+        tokens=dict(sorted(counts.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
+        first=format_seconds(first) if first is not None else None,
+        last=format_seconds(last) if last is not None else None,
+        duration_seconds=last - first if first is not None and last is not None else None,
+        active_seconds=counts.active_seconds,
+        branch=None if one is None else one.branch,
+        heading=None if one is None else read_heading(repository, one.conversation),
+        notes=(Note(f"{text}; it has their tokens and times", hint=hint),) if counts.copied else (),
+    )
 
 
 def _add_up_intervals(intervals: Sequence[tuple[int, int]]) -> int:
@@ -184,8 +205,7 @@ class Counts:
     changed_paths: set[str] = field(default_factory=set)
     characters: int = 0
     copied: int = 0
-    first: int | None = None
-    last: int | None = None
+    times: set[int] = field(default_factory=set)
     active_seconds: int | None = None
 
     def add_conversation(self, messages: Iterable[tuple[MessageHeader, Message]]) -> None:
@@ -216,8 +236,7 @@ class Counts:
         self.authors[message.author.name] += 1
         self.kinds[message.kind] += 1
         if message.time is not None:
-            self.first = head.time if self.first is None else min(self.first, head.time)
-            self.last = head.time if self.last is None else max(self.last, head.time)
+            self.times.add(head.time)
         self.characters += len(message.text)
         self.copied += message.extra.get("precision") == COPIED
         for path, operation in file_operations(message):
@@ -245,34 +264,6 @@ class Counts:
                     self.refusals[name] += 1
                 elif part.fields.get("is_error") is True:
                     self.errors[name] += 1
-
-    def result(self, conversations: int, branches: int) -> Stats:
-        """Return the counts, of the whole store."""
-        first, last = self.first, self.last
-        text = f"{self.copied} of the messages were copied from a session that was not imported"
-        hint = "messages and calls are counted, their tokens are not: import that session as well"
-        return Stats(
-            conversation=None,
-            conversations=conversations,
-            branches=branches,
-            messages=len(self.seen),
-            characters=self.characters,
-            files=len(self.paths),
-            files_changed=len(self.changed_paths),
-            tool_calls=self.tools.total(),
-            authors=_sort_by_count(self.authors),
-            kinds=_sort_by_count(self.kinds),
-            models=_sort_by_count(self.models),
-            tools=_sort_by_count(self.tools),
-            tool_errors=_sort_by_count(self.errors),
-            tool_refusals=_sort_by_count(self.refusals),
-            tokens=dict(sorted(self.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
-            first=format_seconds(first) if first is not None else None,
-            last=format_seconds(last) if last is not None else None,
-            duration_seconds=last - first if first is not None and last is not None else None,
-            active_seconds=self.active_seconds,
-            notes=(Note(f"{text}; it has their tokens and times", hint=hint),) if self.copied else (),
-        )
 
 
 def _sort_by_count(counter: Counter[str]) -> dict[str, int]:

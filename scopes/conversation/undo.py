@@ -20,8 +20,8 @@ from itertools import islice
 from shlex import quote
 
 from scopes.errors import Invalid, NotFound, Refused, check_not_negative
-from scopes.history.metadata import CLOCKS, clocks_of_edit, read_metadata_at, write_metadata
-from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips, resolve_conversation
+from scopes.history.metadata import CLOCKS, clocks_of_edit, write_metadata
+from scopes.history.names import conversation_ids, find_root_commit, resolve_conversation
 from scopes.history.transaction import (
     AGENT_FILES,
     APPEND,
@@ -40,31 +40,25 @@ from scopes.history.transaction import (
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.in_progress import (
     InProgress,
-    decode_in_progress,
     describe_in_progress,
     list_in_progress,
     next_command,
 )
 from scopes.merge.keys import find_file
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
-from scopes.result import Note, Result
+from scopes.result import Note, Result, first_few
 from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
-from scopes.store.objects import BlobChange, Objects, diff_blobs, read_commit, read_tree, update_tree
+from scopes.store.objects import BlobChange, Objects, diff_blobs, read_tree, update_tree
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 LIST_OPERATIONS = "see: scopes operations list"
-IMPORT, RESOLVE = "import", "resolve"
-PUSH = "push"
-REMOTE = "remote"
-_DELETES = "delete "  # how the summary of `push --delete` begins
-_FETCHES = "fetch "  # that of what a push fetches for itself
+_REDO, PUSH, _REMOTE, _IMPORT, _RESOLVE = "redo", "push", "remote", "import", "resolve"  # kinds of operations
 _ON_REMOTES = (refs.REMOTES, refs.REMOTE_SOURCES)
-REDO = "redo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,15 +144,15 @@ def redo(
             if limit is not None and limit not in conversations_of(record):
                 continue
             if not any_actor and record.actor != repository.caller.actor:
-                if other is None and record.kind not in (REDO, PUSH) and record.id not in canceled:
+                if other is None and record.kind not in (_REDO, PUSH) and record.id not in canceled:
                     other = record
                 continue
             if record.kind == UNDO and record.id not in canceled:
                 return _reverse(repository, record, redo=True, dry_run=dry_run, conversation=limit)
-            if record.kind not in (UNDO, REDO, PUSH):
+            if record.kind not in (UNDO, _REDO, PUSH):
                 break
         is_undo = other is not None and other.kind == UNDO
-        raise _nothing(REDO, "" if any_actor else repository.caller.actor, other if is_undo else None)
+        raise _nothing(_REDO, "" if any_actor else repository.caller.actor, other if is_undo else None)
 
 
 def _find_newest(
@@ -179,8 +173,8 @@ def _find_newest(
         seen.add(record.id)
         is_own = record.actor == repository.caller.actor
         last = record if last is None and is_own else last
-        skipped = record.kind in (UNDO, REDO, PUSH, REMOTE) or record.id in canceled
-        if is_own and last is not None and last.kind != UNDO and record.kind in (PUSH, REMOTE):
+        skipped = record.kind in (UNDO, _REDO, PUSH, _REMOTE) or record.id in canceled
+        if is_own and last is not None and last.kind != UNDO and record.kind in (PUSH, _REMOTE):
             since.append(record)
         if skipped or not (any_actor or is_own):
             other = record if other is None and not skipped and record.kind not in FINAL else other
@@ -199,7 +193,7 @@ def _find_newest(
 def _reverse(
     repository: Repository, target: Operation, *, redo: bool, dry_run: bool, conversation: ConversationId | None
 ) -> Undone:
-    if target.kind in (*FINAL, PUSH, REMOTE):
+    if target.kind in (*FINAL, PUSH, _REMOTE):
         raise _final(target)
     also = _same_command(repository, target)
     tx = RefTransaction(repository)
@@ -226,13 +220,16 @@ def _reverse(
             value = repository.find_ref(ref)
             *_, before = (change.old for each in (target, *also) for change in each.changes if change.ref == ref)
             tx.move_ref(ref, value, _write_shared(repository, value, before, files, summary))
-    active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)
+    names = {name for change in tx.list_changes() if (name := refs.conversation_of(change.ref)) is not None}
+    only = names.pop() if len(names) == 1 else None
+    stopped = _in_progress(repository, only)
+    active = _find_new_active(only, tx.list_changes())
     operation = None
     if not dry_run:
-        details = {APPEND: {"actor": target.actor, "time": target.time, **target.details}}
-        is_append = target.kind == APPEND
-        done = tx.commit(REDO if redo else UNDO, summary, undoes=target.id, details=details if is_append else None)
-        operation = done.id
+        append = {APPEND: {"actor": target.actor, "time": target.time, **target.details}}
+        details = append if target.kind == APPEND else None
+        operation = tx.commit(_REDO if redo else UNDO, summary, undoes=target.id, details=details).id
+    again = [each for branch, each in _in_progress(repository, only).items() if branch not in stopped]
     return Undone(
         target=target,
         also=also,
@@ -241,7 +238,7 @@ def _reverse(
         actor=repository.caller.actor,
         dry_run=dry_run,
         active_branch=active,
-        notes=notes,
+        notes=_describe_changes(repository, active, again, redo=redo),
     )
 
 
@@ -256,53 +253,35 @@ def _same_command(repository: Repository, target: Operation) -> tuple[Operation,
     return tuple(record for _, record in (walk_operations(repository) if wanted else ()) if record.id in wanted)
 
 
+def _in_progress(repository: Repository, conversation: ConversationId | None) -> dict[BranchName, InProgress]:
+    found = [] if conversation is None else list_in_progress(repository, conversation)
+    return {each.branch: each for each in found}
+
+
+def _find_new_active(conversation: ConversationId | None, changes: Iterable[RefChange]) -> BranchName | None:
+    """Return the branch that becomes active in a conversation that exists before and after."""
+    ref = None if conversation is None else refs.active_ref(conversation)
+    change = next((each for each in changes if each.ref == ref), None)
+    if change is None or not change.old or not change.new or change.old == change.new:
+        return None
+    pair = refs.split_branch_ref(change.new.removeprefix(refs.SYMBOLIC))
+    return None if pair is None else pair[1]
+
+
 def _describe_changes(
-    repository: Repository, changes: Sequence[RefChange], *, redo: bool
-) -> tuple[BranchName | None, tuple[Note, ...]]:
-    """Return the branch that becomes active, and a note about it and about what is in progress again.
+    repository: Repository, active: BranchName | None, again: Sequence[InProgress], *, redo: bool
+) -> tuple[Note, ...]:
+    """Return a note about the branch that is active now and about what is in progress again.
 
     The hint names the command that continues it, and after an undo also those that take it back.
-
-    Only for changes of one conversation that exists before and after.
     """
-    found = {refs.conversation_of(change.ref) for change in changes} - {None}
-    conversation = found.pop() if len(found) == 1 else None
-    if conversation is None:
-        return None, ()
-    moved = {change.ref: change for change in changes}
-    active = moved.get(refs.active_ref(conversation))
-    branch = None
-    if active is not None and active.old and active.new and active.old != active.new:
-        pair = refs.split_branch_ref(active.new.removeprefix(refs.SYMBOLIC))
-        branch = None if pair is None else pair[1]
-    texts = [] if branch is None else [f"active branch: {branch}"]
-    before = {each.branch for each in list_in_progress(repository, conversation)}
-    again = [each for each in _list_after(repository, conversation, moved) or () if each.branch not in before]
+    texts = [] if active is None else [f"active branch: {active}"]
     texts += map(describe_in_progress, again)
-    hint = None
-    if again:
-        hint = next_command(repository, again[0])
-        if not redo:
-            abort = f"scopes {quote(again[0].kind)} {quote(conversation)} --abort"
-            hint = f"to go on: {hint}; to take back more: scopes undo; to abort it: {abort}"
-    return branch, (Note("; ".join(texts), hint),) if texts else ()
-
-
-def _list_after(
-    repository: Repository, conversation: ConversationId, moved: Mapping[str, RefChange]
-) -> list[InProgress] | None:
-    """Return what is in progress after the changes of refs; None if its metadata does not change."""
-    metadata = moved.get(refs.meta_ref(conversation))
-    if metadata is None or metadata.new is None:
-        return None
-    tips = dict(list_branch_tips(repository, conversation))
-    for change in moved.values():
-        pair = refs.split_branch_ref(change.ref)
-        if pair is not None and change.new is not None:
-            tips[pair[1]] = Oid(change.new)
-        elif pair is not None:
-            tips.pop(pair[1], None)
-    return decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata.new)).branches, tips)
+    hint = next_command(repository, again[0]) if again else None
+    if again and not redo:
+        abort = f"scopes {quote(again[0].kind)} {quote(again[0].conversation)} --abort"
+        hint = f"to go on: {hint}; to take back more: scopes undo; to abort it: {abort}"
+    return (Note("; ".join(texts), hint),) if texts else ()
 
 
 def _cancel(record: Operation, canceled: set[OperationId]) -> None:
@@ -399,7 +378,7 @@ def show_operation(repository: Repository, operation: str) -> OperationView:
 
 def _refuse_ended(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
     """Refuse to undo the resolution of a conflict whose merge or replay has ended: the target would keep it."""
-    for change in changes if target.kind == RESOLVE else ():
+    for change in changes if target.kind == _RESOLVE else ():
         pair = refs.split_branch_ref(change.ref)
         if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
             hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
@@ -408,13 +387,11 @@ def _refuse_ended(repository: Repository, target: Operation, changes: Sequence[R
 
 def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
     """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
-    moved = {change.ref: change for change in changes}
+    moved = {change.ref: change.new for change in changes}
     for conversation in {name for ref in moved if (name := refs.conversation_of(ref)) is not None}:
-        after = _list_after(repository, conversation, moved)
-        for each in () if after is None else list_in_progress(repository, conversation):
+        for each in list_in_progress(repository, conversation) if refs.meta_ref(conversation) in moved else ():
             merged = moved.get(refs.branch_ref(conversation, each.target))
-            ends = each.kind == "merge" and all(other.branch != each.branch for other in after or ())
-            if ends and merged and merged.new and not is_ancestor(repository, each.tip, Oid(merged.new)):
+            if each.kind == "merge" and merged and not is_ancestor(repository, each.tip, Oid(merged)):
                 cure = f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}"
                 raise Refused(
                     f"{conversation}/{each.branch} has new messages since '{target.summary}'",
@@ -426,11 +403,10 @@ def _refuse_others(target: Operation, conversation: ConversationId) -> None:
     """Refuse an operation that changed other conversations too."""
     others = sorted(conversations_of(target) - {conversation})
     if others:
-        names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
         hint = f"undo it everywhere: scopes undo {target.id[:8]}"
-        if target.kind == IMPORT:
+        if target.kind == _IMPORT:
             hint = f"nothing else is to be undone here; to remove this one alone: scopes delete {quote(conversation)}"
-        raise Refused(f"'{target.summary}' also changed {names}", hint=hint)
+        raise Refused(f"'{target.summary}' also changed {first_few(others, 3)}", hint=hint)
 
 
 def _final(record: Operation) -> Refused:
@@ -438,7 +414,7 @@ def _final(record: Operation) -> Refused:
     if record.kind in FINAL:
         what = "purge" if record.kind == PURGE else "gc --expire"
         hint = "what came before and is still recorded: scopes operations list; then: scopes undo OPERATION"
-    elif record.kind == REMOTE:
+    elif record.kind == _REMOTE:
         what, hint = "a change of a remote", "use scopes remote add, rename or set-url"
     else:
         what = "a push"
@@ -449,17 +425,14 @@ def _final(record: Operation) -> Refused:
 def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...]:
     """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote."""
     for record in since:
-        if record.kind == REMOTE:
+        on_remotes = any(each.ref.startswith(_ON_REMOTES) for each in record.changes)
+        if record.kind == _REMOTE:
             return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
-        sent = [each.ref for each in record.changes if each.ref.startswith(_ON_REMOTES)]
-        if not sent or record.summary.startswith(_FETCHES):
-            continue
-        if record.summary.startswith(_DELETES):
-            return (Note(f"not undone: push --delete: {record.summary}", "send it again: scopes push CONV"),)
-        there, names = "/".join(sent[0].split("/")[3:-1]), sorted(conversations_of(target))
-        name = quote(names[0]) if len(names) == 1 else "CONV"
-        hint = f"to have it there as it is here then: scopes push {name} --force"
-        return (Note(f"not undone: {record.summary}; what was pushed stays on {there}", hint),)
+        if on_remotes and not record.summary.startswith("fetch "):  # what a push fetches for itself
+            names = sorted(conversations_of(target))
+            name = quote(names[0]) if len(names) == 1 else "CONV"
+            hint = f"to have it there as it is here then: scopes push {name} --force"
+            return (Note(f"not undone: {record.summary}", hint),)
     return ()
 
 
@@ -496,19 +469,17 @@ def _restore_shared_metadata(
     shared = {name.rpartition("/")[2] for name in remotes}
     result = RefTransaction(repository)
     for change in tx.list_changes():
-        old, new = change.old, change.new
-        current = repository.find_ref(change.ref) if change.ref.startswith(refs.META) else None
+        old, new, name = change.old, change.new, change.ref.removeprefix(refs.META)
+        current = repository.find_ref(change.ref) if name != change.ref and old and new else None
         if (
             current is not None
-            and old is not None
-            and new is not None
-            and find_root_commit(repository, ConversationId(change.ref.removeprefix(refs.META))) in shared
+            and find_root_commit(repository, ConversationId(name)) in shared
             and not _list_value_changes(repository, current, old)
         ):
             old = current
             if not dry_run:
                 values = _list_value_changes(repository, current, new)
-                tree = read_commit(repository, Oid(current)).tree
+                tree = tree_of(repository, current)
                 clocks = clocks_of_edit(
                     repository, tree, values, lambda: machine_id(repository.config, result.operation_id)
                 )
@@ -517,11 +488,9 @@ def _restore_shared_metadata(
     return result
 
 
-def _list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
+def _list_value_changes(objects: Objects, before: str | None, after: str | None) -> dict[str, BlobChange]:
     """Return the files of the metadata whose values differ between two commits, with those of the second one."""
-    if before == after:
-        return {}
-    differing = diff_blobs(objects, *(read_commit(objects, Oid(commit)).tree for commit in (before, after)))
+    differing = diff_blobs(objects, tree_of(objects, before), tree_of(objects, after)) if before != after else ()
     return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
 
 

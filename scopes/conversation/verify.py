@@ -1,7 +1,7 @@
 """`verify`, `repair`, `doctor` and `verify --signatures`: is the store, and the installation, as it should be?
 
 `verify` reads packs, objects, refs, files of dead processes, metadata, and every message; `repair` mends what can be
-mended without loss. `doctor` looks at the programs, the disk and the locks. What git says about signatures is asked for
+mended without loss. `doctor` looks at the programs, the disk and the lock. What git says about signatures is asked for
 once for many commits; a log and a conversation are shown with them.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes import __version__
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
@@ -37,10 +37,9 @@ from scopes.store.git_program import check_signatures, find_git, read_signing_se
 from scopes.store.graph import walk_newest_first
 from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
-from scopes.store.objects import REPAIR, Commit, find_blob, library_versions, read_commit, try_write
-from scopes.store.refs import OPERATIONS, PENDING
+from scopes.store.objects import Commit, find_blob, library_versions, read_commit, try_write
+from scopes.store.refs import OPERATIONS
 from scopes.store.repository import FORMAT_VERSION, Repository
-from scopes.store.transactions import list_leftovers, list_orphans
 from scopes.store.verify import (
     Finding,
     Quarantine,
@@ -96,14 +95,14 @@ def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification
         return first
     try:
         with repository.lock.exclusive():
-            return _check_store(repository, more_checks, locked=True)
+            return _check_store(repository, more_checks)
     except Inaccessible as error:
         note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
         return replace(first, notes=(note,))
 
 
-def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: bool = False) -> Verification:
-    """Check the whole store; `locked` if the caller holds the exclusive lock.
+def _check_store(repository: Repository, more_checks: MoreChecks) -> Verification:
+    """Check the whole store.
 
     If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
     """
@@ -122,7 +121,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
         findings += walk_file_defects(repository)
         findings += walk_object_defects(repository)
         findings += [defect.finding() for defect in walk_ref_defects(repository, values)]
-        findings += walk_leftover_defects(repository, locked=locked)
+        findings += walk_leftover_defects(repository)
         findings += _metadata_defects(repository, tips)
         for ref, tip in branches.items():
             findings += _message_defects(repository, ref.removeprefix(refs.HEADS), tip, seen)
@@ -145,9 +144,7 @@ def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterat
         where = f"{ref.removeprefix(refs.META)}: metadata"
         cure = "find the operation that wrote it, to undo it: scopes operations list"
         try:
-            for path in sorted(read_metadata_at(repository, commit).damaged):
-                name = path.rpartition("/")[2][:_MAX_NAME]
-                yield Finding("error", where, f"the merge request {name!a} is damaged", cure)
+            read_metadata_at(repository, commit)
         except ScopesError as error:
             yield Finding("error", where, error.message, cure)
         with suppress(NotFound):  # reported with the objects
@@ -222,7 +219,7 @@ def repair(
     quarantine = Quarantine(repository.path)
     with repository.lock.exclusive():
         repairs = before + tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
-        remaining = () if dry_run else _check_store(repository, more_checks, locked=True).findings
+        remaining = () if dry_run else _check_store(repository, more_checks).findings
     return Repaired(
         path=repository.path,
         dry_run=dry_run,
@@ -268,9 +265,7 @@ def doctor(open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> 
     checks = [
         Check("scopes", "ok", f"{__version__}, Python {platform.python_version()} on {sys.platform}"),
         Check("libraries", "ok", library_versions()),
-        Check("git", "ok", program)
-        if program is not None
-        else Check("git", "warning", "not installed", "install git: gc and the store's packing need it"),
+        _warn_unless(program, "git", program or "not installed", "install git: gc and the store's packing need it"),
     ]
     if isinstance(open_store, ScopesError):
         state = "warning" if open_store.kind == "not-found" else "failed"
@@ -278,6 +273,10 @@ def doctor(open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> 
     else:
         checks += _store_checks(open_store)
     return Diagnosis(checks=(*checks, *more))
+
+
+def _warn_unless(is_good: object, name: str, detail: str, cure: str | None = None) -> Check:
+    return Check(name, "ok", detail) if is_good else Check(name, "warning", detail, cure)
 
 
 def _store_checks(repository: Repository) -> Iterator[Check]:
@@ -290,32 +289,16 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
         yield Check("format", "failed", "the store's configuration names none", cure)
     else:
         yield Check("format", "ok", str(version))
-    try:
-        repository.raw_ref(OPERATIONS)
-    except Corrupt as error:
-        yield Check("operation log", "failed", error.message, REPAIR)
     yield _check_writing(repository)
-    if repository.durable:
-        yield Check("durability", "ok", "full")
-    else:
-        yield Check("durability", "warning", "fast: a power cut may lose messages")
+    kind = "full" if repository.durable else "fast: a power cut may lose messages"
+    yield _warn_unless(repository.durable, "durability", kind)
     loose = estimate_loose_objects(repository)
-    many = loose > 2 * DEFAULT_PACK_THRESHOLD
-    yield Check("loose objects", "warning" if many else "ok", f"about {loose}", "scopes gc" if many else None)
-    pending, leftovers = _find_leftovers(repository)
-    if pending:
-        cure = "the next command that writes will finish it"
-        yield Check("pending operation", "warning", "one was interrupted", cure)
-    if leftovers:
-        yield Check("leftovers", "warning", f"{leftovers} files of processes that died", "scopes gc")
+    yield _warn_unless(loose <= 2 * DEFAULT_PACK_THRESHOLD, "loose objects", f"about {loose}", "scopes gc")
     mode = stat.S_IMODE(os.stat(repository.path).st_mode)
-    private = not mode & 0o077
-    cure_of_mode = None if private else f"chmod 700 {repository.path}"
-    yield Check("privacy", "ok" if private else "warning", f"mode {mode:04o}", cure_of_mode)
+    yield _warn_unless(not mode & 0o077, "privacy", f"mode {mode:04o}", f"chmod 700 {repository.path}")
     disk = os.statvfs(repository.path)
     free_bytes = disk.f_bavail * disk.f_frsize
-    low = free_bytes < 100 << 20
-    yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
+    yield _warn_unless(free_bytes >= 100 << 20, "free space", f"{free_bytes >> 20} MiB", "free some space")
 
 
 def _check_writing(repository: Repository) -> Check:
@@ -336,24 +319,6 @@ def _check_writing(repository: Repository) -> Check:
         return Check("writing", "warning", error.message, error.hint)
     except (Corrupt, Inaccessible) as error:
         return Check("writing", "warning", f"reading only: {error.message}", error.hint)
-
-
-def _find_leftovers(repository: Repository) -> tuple[bool, int]:
-    """Return whether an operation was interrupted, and the number of files of dead processes.
-
-    Only under the exclusive lock are they known to be of dead processes. Nothing is reported while another process
-    writes.
-    """
-    pending, leftovers = repository.raw_ref(PENDING) is not None, len(list(list_leftovers(repository)))
-    if not pending and not leftovers:
-        return False, 0
-    try:
-        with StoreLock(repository.path, timeout_seconds=0).exclusive():
-            return repository.raw_ref(PENDING) is not None, len(list_orphans(repository))
-    except Busy:
-        return False, 0
-    except Inaccessible:
-        return pending, leftovers
 
 
 _PEOPLE = "@humans.scopes"
@@ -521,15 +486,13 @@ def with_signatures(repository: Repository, shown: _Shown, directory: str) -> _S
     if isinstance(shown, MessageView):
         oid = shown.head.oid
         return replace(shown, signature=check_signatures(repository, [oid], directory).get(oid))
-    oids = [head.oid for head in shown.recent]
-    return replace(shown, recent_signatures=tuple(map(check_signatures(repository, oids, directory).get, oids)))
+    return replace(shown, recent=tuple(_add_signatures(repository, shown.recent, directory)))
 
 
-def _add_signatures(repository: Repository, items: Iterable[Result], directory: str) -> Iterator[Result]:
+def _add_signatures(repository: Repository, items: Iterable[Any], directory: str) -> Iterator[LogEntry]:
     settings = read_signing_settings(directory)
     rest = iter(items)
     while batch := list(islice(rest, _AT_ONCE)):
-        oids = [item.head.oid for item in batch if isinstance(item, LogEntry)]
-        found = check_signatures(repository, oids, directory, settings)
+        found = check_signatures(repository, [item.head.oid for item in batch], directory, settings)
         for item in batch:
-            yield replace(item, signature=found.get(item.head.oid)) if isinstance(item, LogEntry) else item
+            yield replace(item, signature=found.get(item.head.oid))

@@ -33,8 +33,8 @@ from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import check_expiry, is_expired
 from scopes.history.handles import read_uuid
-from scopes.history.names import list_branch_tips, resolve_conversation
-from scopes.history.transaction import NamesOfUuids, same_command
+from scopes.history.names import list_branch_tips, names_by_uuid, resolve_conversation
+from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Note, Result, plural
 from scopes.secrets.gates import gate_of
@@ -285,7 +285,7 @@ class Runner:
         with suppress(NotFound):
             if read_uuid(self._repository, self._conversation) == self._store.uuid:
                 return
-        name = NamesOfUuids(self._repository).find(self._store.uuid)
+        name = names_by_uuid(self._repository).get(self._store.uuid)
         if name is None:
             text = f"{self._conversation} was deleted while its agents ran; nothing of this cycle is stored"
             raise NotFound(text, hint="restore it: scopes undo")

@@ -15,9 +15,8 @@ from scopes.exporters.selection import select_messages
 from scopes.handover.native.fit import fit_turns
 from scopes.handover.native.session import NativeSession, Writer, uuid_of
 from scopes.handover.native.turns import Turn, list_turns
-from scopes.history.handles import BranchHandle
+from scopes.history.handles import BranchHandle, read_first_prompt
 from scopes.history.messages import message_id_of
-from scopes.history.titles import read_first_prompt
 from scopes.ids import MessageId
 from scopes.memory.compaction_base import walk_compactions
 from scopes.model.message import Message

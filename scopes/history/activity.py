@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import reduce
 from itertools import chain, takewhile
 from posixpath import basename
 from typing import NamedTuple, Self
@@ -75,10 +76,8 @@ def count_of(value: object) -> int | None:
 
 def add_up(tokens: Iterable[Tokens]) -> Tokens | None:
     """Return the sum; None if there is nothing to add."""
-    total: Tokens | None = None
-    for each in tokens:
-        total = each if total is None else total.plus(each)
-    return total
+    found = list(tokens)
+    return reduce(Tokens.plus, found) if found else None
 
 
 TOOL_RESULTS = "tool-results"

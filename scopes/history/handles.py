@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import now_nanoseconds
-from scopes.errors import NotFound, Refused
+from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import (
+    NO_TEXT,
+    ROOT_KIND,
     STATE_DIRECTORY,
     MessageHeader,
+    author_kind_of,
     count_messages,
     header_of,
+    is_root,
     message_id_of,
     read_body,
     walk_headers_newest_first,
@@ -31,6 +36,7 @@ from scopes.history.names import (
     conversation_ids,
     could_be_id,
     find_root,
+    find_root_commit,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -39,15 +45,25 @@ from scopes.history.names import (
     resolve_revision,
 )
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
+from scopes.lazy_patterns import compile_lazily
+from scopes.model import encoding
 from scopes.model.conversation import BranchEntry
 from scopes.model.encoding import decode_component
-from scopes.model.message import Message
+from scopes.model.message import PARTICIPANTS, Message
 from scopes.result import Note
+from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 from scopes.store import refs
 from scopes.store.config import Config
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import TREE, Commit, Objects, find_in_tree, read_commit, read_data, read_tree
-from scopes.store.refs import branch_ref
+from scopes.store.objects import (
+    Commit,
+    Objects,
+    find_blob,
+    find_entry,
+    one_line,
+    read_commit,
+    read_tree,
+)
 from scopes.store.repository import Repository
 
 
@@ -59,19 +75,16 @@ class StoreHandle:
 
     def conversations(self) -> Sequence[ConversationHandle]:
         """Return all conversations, sorted by id."""
-        return [self._handle(conversation_id) for conversation_id in conversation_ids(self.repository)]
+        return [ConversationHandle(self.repository, each) for each in conversation_ids(self.repository)]
 
     def conversation(self, text: str) -> ConversationHandle:
         """Resolve a conversation by its id or a unique prefix; raises as `resolve_conversation` does."""
-        return self._handle(resolve_conversation(self.repository, text))
-
-    def _handle(self, conversation_id: ConversationId) -> ConversationHandle:
-        return ConversationHandle(self.repository, conversation_id)
+        return ConversationHandle(self.repository, resolve_conversation(self.repository, text))
 
     def branch(self, conversation: str, branch: str | None = None) -> BranchHandle:
         """Resolve a conversation, or `CONV/BRANCH`, and a branch in it; raises as `resolve_branch` does."""
         conversation_id, name = resolve_branch(self.repository, conversation, branch)
-        return BranchHandle(self._handle(conversation_id), name)
+        return BranchHandle(ConversationHandle(self.repository, conversation_id), name)
 
     def revision(self, text: str) -> Revision:
         """Resolve a revision such as `conv-001/main~2`, a message id or a tag; raises as `resolve_revision` does."""
@@ -135,7 +148,7 @@ class BranchHandle:
         Raises:
             NotFound: the branch was deleted.
         """
-        value = self.repository.find_ref(branch_ref(self.conversation.id, self.name))
+        value = self.repository.find_ref(refs.branch_ref(self.conversation.id, self.name))
         if value is None:
             raise NotFound(f"branch {self} no longer exists", hint="restore it: scopes undo")
         return Oid(value)
@@ -180,9 +193,8 @@ class BranchHandle:
 
 
 ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
-"""The participants by tree; the same tree occurs in very many commits."""
+"""The participants by their tree; the same tree occurs in very many commits."""
 
-_PARTICIPANTS: Final = "participants"
 _NUMBERED = re.compile(rf"^(?:{refs.HEADS}|{refs.META}|{refs.TRASH})conv-([0-9]{{3,9}})(?:/.*)?$", re.MULTILINE)
 
 
@@ -193,26 +205,14 @@ def participants_of(
     cache = {} if cache is None else cache
     participants: set[AgentName] = set()
     for tip in tips:
-        state = find_in_tree(read_data(objects, tip.tree, TREE), STATE_DIRECTORY)
-        if state is not None and state.is_tree:
-            participants |= read_participants(objects, state.oid, cache)
-    return tuple(sorted(participants))
-
-
-def read_participants(objects: Objects, state: Oid, cache: ParticipantCache) -> frozenset[AgentName]:
-    """Return the participants in a tree of states, from the cache if they are there."""
-    found = cache.get(state)
-    if found is None:
-        entry = find_in_tree(read_data(objects, state, TREE), _PARTICIPANTS)
+        entry = find_entry(objects, tip.tree, f"{STATE_DIRECTORY}/{PARTICIPANTS}")
         if entry is None or not entry.is_tree:
-            found = frozenset()
-        elif entry.oid in cache:
-            found = cache[entry.oid]
-        else:
+            continue
+        if entry.oid not in cache:
             names = read_tree(objects, entry.oid)
-            found = cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
-        cache[state] = found
-    return found
+            cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
+        participants |= cache[entry.oid]
+    return tuple(sorted(participants))
 
 
 class Scope(NamedTuple):
@@ -319,3 +319,145 @@ def check_limits(
             verb, limit = "was" if appended else "has been", f"longer than scopes.idleSeconds ({limits.idle_seconds})"
             notes.append(Note(f"the branch {verb} idle for {seconds} seconds, {limit}"))
     return remaining, tuple(notes)
+
+
+TITLE, PROMPT = "title", "prompt"
+MAX_PROMPT = 500  # characters of a first prompt that is shown as far as a terminal is wide
+_TAGS = (
+    "ide_opened_file|ide_selection|ide_diagnostics|command-name|command-message|command-args|command-contents"
+    "|local-command-[a-z]+|system-reminder|bash-input|bash-stdout|bash-stderr|user-prompt-submit-hook"
+    "|session-start-hook|task-notification|environment_context|user_instructions"
+)
+_CAVEAT = "Caveat: The messages below were generated by the user while running local commands"
+_BEGINS_INJECTED = compile_lazily(rf"\s*(?:<(?:{_TAGS})\b|{_CAVEAT[:40]})")  # of a subject, which is cut
+_INJECTED = compile_lazily(rf"(?s)\A\s*(?:<({_TAGS})\b[^>]*>.*?</\1>\s*|{_CAVEAT}[^\n]*\s*)+")
+
+
+class Heading(NamedTuple):
+    """What a conversation is called; `source` is TITLE or PROMPT."""
+
+    text: str
+    source: str
+
+
+def read_heading(repository: Repository, conversation: ConversationId) -> Heading | None:
+    """Return the title of a conversation, or else its first prompt; None if it has neither or is damaged."""
+    try:
+        title = read_metadata(repository, conversation).title
+        tips = list_branch_tips(repository, conversation)
+        return heading_of(repository, title, walk_main(repository, tips))
+    except (Corrupt, NotFound):
+        return None
+
+
+def heading_of(repository: Repository, title: str | None, newest_first: Iterable[Commit]) -> Heading | None:
+    """Return the heading of a conversation with this title; its history is walked only without one."""
+    if title is not None:
+        return Heading(title, TITLE)
+    prompt = first_prompt(repository, newest_first)
+    return None if prompt is None else Heading(prompt, PROMPT)
+
+
+def walk_main(
+    repository: Repository, tips: Mapping[BranchName, Oid], known: Mapping[Oid, Commit] | None = None
+) -> Iterable[Commit]:
+    """Yield the commits of the branch main, or else of the first branch, newest first.
+
+    `known` are commits that were read before; they are not read again.
+    """
+    tip = tips.get(MAIN) or next(iter(tips.values()), None)
+    return () if tip is None else walk_newest_first(repository, [tip], known=known or {})
+
+
+def first_prompt(repository: Repository, newest_first: Iterable[Commit]) -> str | None:
+    """Return the first prompt on one line, with an ellipsis after MAX_PROMPT characters; None if there is none.
+
+    Its message is read only if the subject of its commit does not have its whole text.
+    """
+    found = find_first_prompt(repository, newest_first)
+    if found is None:
+        return None
+    if len(found.subject) < SUBJECT_LENGTH - 1 and not _BEGINS_INJECTED.match(found.subject):
+        return found.subject
+    text = _read_text(repository, found)
+    line = one_line(typed_text(text) or text, MAX_PROMPT + 1)
+    if not line or not (text.lstrip() != typed_text(text) or line.startswith(found.subject.rstrip("…"))):
+        return mark_cut(found.subject)  # the subject is a tool call or a document, or the message cannot be read
+    return line if len(line) <= MAX_PROMPT else f"{line[:MAX_PROMPT]}…"
+
+
+def read_first_prompt(repository: Repository, conversation: ConversationId) -> str | None:
+    """Return the first prompt of a conversation; None for one without any, or a damaged one."""
+    try:
+        return first_prompt(repository, walk_main(repository, list_branch_tips(repository, conversation)))
+    except (Corrupt, NotFound):
+        return None
+
+
+def typed_text(text: str) -> str:
+    """Return a prompt without what programs put in front of it: files that are open, commands, reminders, caveats."""
+    return _INJECTED.sub("", text, count=1).strip()
+
+
+def may_be_title(repository: Repository, commit: Commit) -> bool:
+    """Return True if a message has a text that is not only what a program put into a prompt."""
+    if commit.subject == NO_TEXT or not _BEGINS_INJECTED.match(commit.subject):
+        return commit.subject != NO_TEXT
+    text = _read_text(repository, commit)
+    return not text or bool(typed_text(text))
+
+
+def find_first_prompt(repository: Repository, newest_first: Iterable[Commit]) -> Commit | None:
+    """Return the commit of the first prompt; None for a history without any.
+
+    A prompt of a person is preferred, then one that a program gave to a sub-agent, then the first message of an agent.
+    """
+    oldest: dict[tuple[str, str | None], tuple[int, Commit]] = {}  # by address of the author and kind of the message
+    commit: Commit | None = None
+    for number, commit in enumerate(newest_first):
+        if may_be_title(repository, commit):
+            oldest[commit.author.email, commit.kind] = number, commit
+    if commit is None or not is_root(commit):
+        return None
+    prompts: dict[str | None, Commit] = {}
+    for (email, kind), (_, commit) in sorted(oldest.items(), key=lambda item: item[1][0]):  # the oldest is the last
+        if kind != ROOT_KIND:
+            author_kind = author_kind_of(email)
+            prompts[kind if author_kind == "injected" else author_kind] = commit
+    return next((prompts[kind] for kind in ("human", PROMPT, "agent") if kind in prompts), None)
+
+
+def _read_text(repository: Repository, commit: Commit) -> str:
+    """Return the text of a message; empty if it cannot be read."""
+    try:
+        return read_body(repository, commit).text
+    except (Corrupt, NotFound):
+        return ""
+
+
+MAP_FILE: Final = "map.json"
+
+
+class RedactedCopy(NamedTuple):
+    """A redacted copy; `original` is None if that is not in the store any more."""
+
+    copy: ConversationId
+    original: ConversationId | None
+
+
+def list_copies(repository: Repository) -> list[RedactedCopy]:
+    """Return the redacted copies that were made here, in the order of their ids.
+
+    A map on this machine, `refs/scopes/local/redacted/<root of the copy>`, names the root of the original.
+    """
+    maps = {Oid(ref.removeprefix(refs.REDACTED)): Oid(oid) for ref, oid in repository.list_refs(refs.REDACTED).items()}
+    roots: dict[Oid | None, ConversationId] = {}
+    for name in conversation_ids(repository) if maps else ():
+        with suppress(Corrupt, NotFound):
+            roots[find_root_commit(repository, name)] = name
+    copies: list[RedactedCopy] = []
+    for copy in maps.keys() & roots.keys():
+        data = find_blob(repository, read_commit(repository, maps[copy]).tree, MAP_FILE)
+        document: Any = encoding.load(data or b"{}")
+        copies.append(RedactedCopy(roots[copy], roots.get(document.get("root"))))
+    return sorted(copies)

@@ -97,10 +97,11 @@ class Below(NamedTuple):
 class MessageHeader(NamedTuple):
     """The fields of a message that are in its commit.
 
-    `time` is in whole seconds since 1970, `subject` is the start of the first line. `recorded` is when the message was
-    written, if that is known and it has another time, and `title` what to show for a merge of scopes, with the names of
-    its branches: see `recorded_times`. `tree` is that of the commit, if known: `read_body` need not read the commit for
-    it. It is a named tuple because a log makes one for each message, and that takes a third of the time of a dataclass.
+    `time` is in whole seconds since 1970, that of the message before it if it has none; `subject` is the start of the
+    first line. `recorded` is when the message was written, if that is known and it has another time, and `title` what
+    to show for a merge of scopes, with the names of its branches: see RecordedTimes. `tree` is that of the commit, if
+    known: `read_body` need not read the commit for it. It is a named tuple because a log makes one for each message,
+    and that takes a third of the time of a dataclass.
     """
 
     id: MessageId
@@ -162,11 +163,6 @@ def shown_author(head: MessageHeader) -> str:
 def display_time(head: MessageHeader) -> str | None:
     """Return the time of a message that people see: when it was written, for a merge of scopes, or its stored time."""
     return known_seconds(head.time if head.recorded is None else head.recorded)
-
-
-def stored_time(head: MessageHeader) -> str | None:
-    """Return the time of a message, or of the message before it if it has none; None if no time is known."""
-    return known_seconds(head.time)
 
 
 def summarize_payload(payload: Mapping[str, Any]) -> str:
@@ -266,11 +262,6 @@ def read_body(objects: Objects, head: MessageHeader | Commit) -> Message:
 def read_body_bytes(objects: Objects, head: MessageHeader | Commit) -> bytes:
     """Return the stored JSON line of the message of a header or commit that was read already."""
     return read_message_bytes(objects, head.oid) if head.tree is None else read_message_bytes_at(objects, head.tree)
-
-
-def read_message_at(objects: Objects, tree: Oid) -> Message:
-    """Read the message in the tree of a commit; raises as `read_message` does."""
-    return decode(read_message_bytes_at(objects, tree))
 
 
 def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
@@ -537,13 +528,10 @@ class RecordedTimes:
                 break
         return self._times.get(oid)
 
-    def find_newest(self, commits: Iterable[tuple[Oid, int, str]]) -> int | None:
-        """Return the latest time at which one of some commits was written, if it was not the time in the commit.
-
-        Each is given with its time and the mail address of its author; only those of scopes are looked up.
-        """
-        own = (self.find(oid, stored) for oid, stored, author_email in commits if author_email == OWN_ADDRESS)
-        return max(filter(None, own), default=None)
+    def find_newest(self, commits: Iterable[Commit]) -> int:
+        """Return the latest time at which one of some commits of scopes was written, if the log has it; else 0."""
+        own = (self.find(each.oid, each.time) for each in commits if each.author.email == OWN_ADDRESS)
+        return max(filter(None, own), default=0)
 
     def find_source(self, commit: Commit) -> str:
         """Return the name of what a merge commit merged, also from another conversation; empty if it is not known."""

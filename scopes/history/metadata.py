@@ -14,12 +14,11 @@ What remotes had when they were last seen (`origin/main`) is here, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scopes.clock import now_milliseconds, now_nanoseconds
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Corrupt
 from scopes.history.messages import is_root
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
@@ -27,9 +26,11 @@ from scopes.model.conversation import (
     MANIFEST_FILE,
     BranchEntry,
     ManifestBranch,
+    MergeRequest,
     branch_id,
     decode_branch_entry,
     decode_manifest,
+    decode_merge_request,
     encode_branch_entry,
     is_random_branch_id,
 )
@@ -56,10 +57,6 @@ from scopes.store.objects import (
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 
-if TYPE_CHECKING:
-    from scopes.model.conversation import MergeRequest
-
-
 CLOCKS = "clocks"
 BRANCHES = "branches/"
 _LINE = compile_lazily(rb"(0|[1-9][0-9]{0,17}) ([0-9a-f]{12})\n")
@@ -80,15 +77,17 @@ def encode_clock(clock: Clock) -> bytes:
     return f"{clock.number} {clock.machine}\n".encode()
 
 
-def decode_clock(data: bytes) -> Clock:
-    """Decode the content of a clock file.
+def decode_clock(data: bytes | None) -> Clock:
+    """Decode the content of a clock file; without one it is NO_CLOCK.
 
     Raises:
         Corrupt: it is damaged.
     """
+    if data is None:
+        return NO_CLOCK
     match = _LINE.fullmatch(data)
     if match is None:
-        raise Corrupt("a clock of the metadata is damaged")
+        raise Corrupt("a clock of the metadata is damaged", hint="see: scopes verify")
     return Clock(int(match[1]), match[2].decode())
 
 
@@ -109,13 +108,7 @@ def read_clocks(objects: Objects, tree: Oid) -> dict[str, Clock]:
     """
     entry = find_entry(objects, tree, CLOCKS)
     blobs = walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ()
-    found: dict[str, Clock] = {}
-    for path, oid in blobs:
-        try:
-            found[path] = decode_clock(read_blob(objects, oid))
-        except Corrupt as error:
-            raise Corrupt(f"the clock of {path!a} is damaged", hint="change its value: it gets a new clock") from error
-    return found
+    return {path: decode_clock(read_blob(objects, oid)) for path, oid in blobs}
 
 
 def register_of_branch(branch: str) -> str:
@@ -124,12 +117,8 @@ def register_of_branch(branch: str) -> str:
 
 
 def branch_of_file(path: str, data: bytes) -> str:
-    """Return the id of the branch whose entry is in a file; one that cannot be read has that of its name."""
-    name = BranchName(decode_component(path[len(BRANCHES) :]))
-    try:
-        return branch_id(name, decode_branch_entry(data))
-    except Corrupt:
-        return branch_id(name, None)
+    """Return the id of the branch whose entry is in a file."""
+    return branch_id(BranchName(decode_component(path[len(BRANCHES) :])), decode_branch_entry(data))
 
 
 def has_branch(objects: Objects, tree: Oid, branch: str) -> bool:
@@ -162,14 +151,9 @@ def clocks_of_edit(
         file = f"{CLOCKS}/{register}"
         data = None if tree is None else find_blob(objects, tree, file)
         if data is not None or is_edit:
-            before = decode_any_clock(data)
-            written[file] = encode_clock(Clock(max(before.number + 1, now_milliseconds()), machine()))
+            number = max(decode_clock(data).number + 1, now_milliseconds())
+            written[file] = encode_clock(Clock(number, machine()))
     return written
-
-
-def decode_any_clock(data: bytes | None) -> Clock:
-    """Decode a clock that is written anew; a damaged one must not keep the user from changing the value."""
-    return NO_CLOCK if data is None or _LINE.fullmatch(data) is None else decode_clock(data)
 
 
 def _changed_registers(
@@ -219,8 +203,7 @@ class Metadata:
     """The metadata of a conversation; `commit` is the commit that it was read from.
 
     `directory` is where the conversation was started; imported ones have it in their root. `dismissed` are the ids of
-    decision candidates that are not listed any more. `damaged` are the paths of merge requests that cannot be read: one
-    of them must not block what else the conversation is for.
+    decision candidates that are not listed any more.
     """
 
     commit: Oid | None = None
@@ -231,7 +214,6 @@ class Metadata:
     directory: str | None = None
     requests: Mapping[str, MergeRequest] = field(default_factory=dict)  # by id
     dismissed: frozenset[str] = frozenset()
-    damaged: frozenset[str] = frozenset()
 
 
 def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
@@ -251,7 +233,6 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     branches: dict[BranchName, BranchEntry] = {}
     requests: dict[str, MergeRequest] = {}
     dismissed: set[str] = set()
-    damaged: set[str] = set()
     for path, oid in walk_values(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = decode_line(read_blob(objects, oid))
@@ -265,16 +246,11 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
             name = BranchName(decode_component(path[len(BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
         elif path.startswith(REQUESTS):
-            request = _decode_request(read_blob(objects, oid))
-            if request is not None:
-                requests[request.id] = request
-            else:
-                damaged.add(path)
+            request = decode_merge_request(read_blob(objects, oid))
+            requests[request.id] = request
         elif path.startswith(DISMISSED):
             dismissed.add(decode_component(path[len(DISMISSED) :]))
-    return Metadata(
-        commit, title, archived, tags, branches, directory, requests, frozenset(dismissed), frozenset(damaged)
-    )
+    return Metadata(commit, title, archived, tags, branches, directory, requests, frozenset(dismissed))
 
 
 def has_given_title(repository: Repository, conversation: ConversationId) -> bool:
@@ -290,16 +266,6 @@ def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, 
     directory, main = find_blob(objects, tree, DIRECTORY), find_blob(objects, tree, BRANCHES + _MAIN)
     fork = None if main is None else decode_branch_entry(main).fork
     return None if directory is None else decode_line(directory), fork
-
-
-def _decode_request(data: bytes) -> MergeRequest | None:
-    """Decode a merge request; None if it is damaged."""
-    from scopes.model.conversation import decode_merge_request
-
-    try:
-        return decode_merge_request(data)
-    except Corrupt:
-        return None
 
 
 def decode_line(data: bytes) -> str:
@@ -346,16 +312,12 @@ class RemoteState(NamedTuple):
 
 
 def read_remote_branches(repository: Repository, root: Oid | None) -> dict[str, dict[str, ManifestBranch]]:
-    """Return the branches of a conversation by remote and by id; a remote that did not have it is left out.
-
-    What is damaged is left out as well: `verify` reports it.
-    """
+    """Return the branches of a conversation by remote and by id; a remote that did not have it is left out."""
     found: dict[str, dict[str, ManifestBranch]] = {}
     for remote in list_remote_names(repository) if root is not None else ():
         value = repository.find_ref(f"{REMOTES}{remote}/{root}")
         if value is not None:
-            with suppress(Corrupt, NotFound):
-                found[remote] = read_manifest_branches(repository, Oid(value))
+            found[remote] = read_manifest_branches(repository, Oid(value))
     return found
 
 
@@ -370,11 +332,8 @@ def read_manifest_branches(repository: Repository, manifest: Oid) -> dict[str, M
 
 
 def list_remote_names(repository: Repository) -> list[str]:
-    """Return the names of all remotes, sorted; a damaged configuration has none."""
-    try:
-        return sorted({*read_addresses(repository.path), BUNDLE})
-    except Corrupt:
-        return [BUNDLE]
+    """Return the names of all remotes, sorted."""
+    return sorted({*read_addresses(repository.path), BUNDLE})
 
 
 def find_remote_branch(repository: Repository, root: Oid | None, name: str) -> Oid | None:

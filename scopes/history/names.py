@@ -33,7 +33,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
-from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root_of
+from scopes.history.messages import RecordedTimes, header_of, is_root, read_root_of
 from scopes.history.metadata import find_remote_branch, list_remote_names, read_directory_and_fork, read_metadata
 from scopes.ids import (
     MAX_NAME_BYTES,
@@ -223,6 +223,12 @@ def _find_origin(repository: Repository, conversation: ConversationId) -> Origin
     return Origin(directory) if root is None else Origin(directory or root.cwd, root.uuid, root.native_id)
 
 
+def names_by_uuid(repository: Repository) -> dict[str, ConversationId]:
+    """Return the present ids of all conversations by their uuids."""
+    origins = walk_origins(repository, conversation_ids(repository))
+    return {origin.uuid: conversation for conversation, origin in origins if origin.uuid is not None}
+
+
 def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
     """Return the directory in which a conversation began; None if it is not recorded."""
     return _find_origin(repository, conversation).directory
@@ -240,9 +246,9 @@ def list_latest(repository: Repository, among: Container[ConversationId] | None 
     recorded = RecordedTimes(repository)
     times: dict[ConversationId, int] = {}
     for conversation, tips in _tips_by_conversation(repository).items():
-        for commit in (read_commit(repository, tip) for tip in tips if among is None or conversation in among):
-            written = recorded.find(commit.oid, commit.time) if commit.author.email == OWN_ADDRESS else None
-            times[conversation] = max(times.get(conversation, 0), commit.time, written or 0)
+        if among is None or conversation in among:
+            commits = [read_commit(repository, tip) for tip in tips]
+            times[conversation] = max(recorded.find_newest(commits), *(commit.time for commit in commits))
     return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
 
 
@@ -255,7 +261,8 @@ def _list_candidates(repository: Repository, prefix: str, tips: _Tips) -> list[C
     if len(found) > _FEW:
         from scopes.index.caches import find_or_compute
 
-        keys = {each: _key_of(tips[each]) for each in found}
+        texts = ((each, " ".join(sorted(tips[each])).encode("ascii")) for each in found)
+        keys = {each: Oid(sha1(text, usedforsecurity=False).hexdigest()) for each, text in texts}
         tips_of = {key: tips[each] for each, key in keys.items()}
         known = find_or_compute(
             repository.caller.index_directory,
@@ -268,11 +275,6 @@ def _list_candidates(repository: Repository, prefix: str, tips: _Tips) -> list[C
         found = [each for each in found if begin in known[keys[each]] or not known[keys[each]]]
     latest = _resolve_latest(repository, 0) if len(found) > 1 else None
     return sorted(found, key=lambda conversation: (conversation != latest, conversation))
-
-
-def _key_of(tips: Sequence[Oid]) -> Oid:
-    """Return a key for the history of a conversation, which depends on its tips alone."""
-    return Oid(sha1(" ".join(sorted(tips)).encode("ascii"), usedforsecurity=False).hexdigest())
 
 
 def _encode_ids(repository: Repository, tips: Sequence[Oid]) -> bytes:
@@ -356,18 +358,18 @@ def list_branch_tips(repository: Repository, conversation: ConversationId) -> di
     return {BranchName(ref[len(prefix) :]): Oid(oid) for ref, oid in repository.list_refs(prefix).items()}
 
 
-def resolve_conversation(repository: Repository, text: str) -> ConversationId:
+def resolve_conversation(
+    repository: Repository, text: str, what: str = "conversation", hint: str = "list them: scopes list"
+) -> ConversationId:
     """Resolve a conversation: by its id, `@`, or a unique prefix of its id, its UUID or its session's id.
+
+    what, hint: of the error if there is none
 
     Raises:
         Invalid: the text is empty.
         NotFound: with the nearest names.
         Ambiguous: with the candidates.
     """
-    return _resolve_conversation(repository, text, "conversation", "list them: scopes list")
-
-
-def _resolve_conversation(repository: Repository, text: str, what: str, hint: str) -> ConversationId:
     if not text:
         raise Invalid("the conversation's id is empty", hint="list them: scopes list")
     if (position := parse_latest(text)) is not None:
@@ -608,7 +610,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
                 names_all = is_root(read_commit(repository, named.oid))  # remotes name conversations by their roots
                 return _resolve_inside(repository, "", named.conversation) if names_all else named
             hint = "see: scopes list, scopes log; or create a conversation: scopes new"
-            found = _resolve_conversation(repository, name, "conversation or message", hint)
+            found = resolve_conversation(repository, name, "conversation or message", hint)
             return _resolve_inside(repository, "", found)
     try:
         conversation = resolve_conversation(repository, head)
@@ -707,39 +709,35 @@ def _tips_by_conversation(repository: Repository) -> dict[ConversationId, list[O
 def parse_new_branch_name(repository: Repository, text: str) -> BranchName:
     """Check the name of a new branch; raises Invalid as `parse_branch_name`, or if it would mean something else."""
     name = parse_branch_name(text)
-    _check_meaning(repository, name, "branch name")
+    _check_meaning(name, "branch name", list_remote_names(repository))
     return name
 
 
 def parse_new_tag_name(repository: Repository, text: str) -> str:
     """Check the name of a new tag; raises Invalid as `parse_tag_name`, or if it would mean something else."""
     name = parse_tag_name(text)
-    _check_meaning(repository, name, "tag name")
+    _check_meaning(name, "tag name", list_remote_names(repository))
     return name
 
 
 def parse_new_conversation_id(text: str) -> ConversationId:
     """Check the id of a new conversation; raises Invalid as `parse_conversation_id`, or for the form of an id."""
     name = parse_conversation_id(text)
-    _check_form(name, "conversation id")
+    _check_meaning(name, "conversation id")
     return name
 
 
-def _check_meaning(repository: Repository, name: str, what: str) -> None:
-    _check_form(name, what)
+def _check_meaning(name: str, what: str, remotes: Container[str] = ()) -> None:
     first, slash, rest = name.partition("/")
-    if slash and first in list_remote_names(repository):
-        problem = f"{first}/... are the branches of the remote {first}"
-        raise Invalid(f"{name!a} is not a valid {what}: {problem}", hint=f"for example: {first}-{rest}")
-
-
-def _check_form(name: str, what: str) -> None:
     if is_whole_id(name):
-        hint = "choose a name that does not look like an id"
-        raise Invalid(f"{name!a} is not a valid {what}: it has the form of the id of a message", hint=hint)
-    if name.startswith(LONG_FORMS):
-        hint = f"leave {LONG_FORMS} out"
-        raise Invalid(f"{name!a} is not a valid {what}: it begins with {LONG_FORMS}", hint=hint)
+        problem, hint = "it has the form of the id of a message", "choose a name that does not look like an id"
+    elif name.startswith(LONG_FORMS):
+        problem, hint = f"it begins with {LONG_FORMS}", f"leave {LONG_FORMS} out"
+    elif slash and first in remotes:
+        problem, hint = f"{first}/... are the branches of the remote {first}", f"for example: {first}-{rest}"
+    else:
+        return
+    raise Invalid(f"{name!a} is not a valid {what}: {problem}", hint=hint)
 
 
 def complete_message_id(repository: Repository, conversation: ConversationId | None, text: str | None) -> str | None:

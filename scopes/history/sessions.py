@@ -20,7 +20,6 @@ from scopes.history.messages import (
     header_of,
     is_root,
     read_body,
-    read_message_at,
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, Revision, find_root, list_branch_tips
@@ -157,7 +156,7 @@ def find_ending(
     if message.kind == "prompt":
         following = {each.oid: str(each.kind) for each in commits.values() if commit.oid in each.parents}
         prompts = last_of_turn(message.kind, following)
-        bodies = (read_message_at(repository, commits[oid].tree) for oid in prompts or ())
+        bodies = (read_body(repository, commits[oid]) for oid in prompts or ())
         if prompts is not None and is_unanswered(message, bodies):
             return "unanswered"
     return ending_of(message)
@@ -180,37 +179,27 @@ def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> 
 
     Of a conversation that was not imported nothing is looked up: appends are fast. `verb` is the command.
     """
-    before = read_commit(branch.repository, read_commit(branch.repository, appended).parents[0]).oid
-    if not _is_taken(branch, before):
-        return ()
     where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
-    command = f"scopes {verb} {where} --create ..."
-    return (Note(_taken_text(branch), f"to leave it to the session: scopes undo, and then: {command}"),)
+    before = read_commit(branch.repository, appended).parents[0]
+    return note_taken(branch, before, f"scopes undo, and then: scopes {verb} {where} --create ...")
 
 
-def note_merged(branch: BranchHandle, before: Oid, source: str, *, dry_run: bool = False) -> tuple[Note, ...]:
-    """Return a note if a merge has taken a branch, which was at `before`, from the session that wrote it.
+def note_taken(branch: BranchHandle, before: Oid, cure: str, *, is_planned: bool = False) -> tuple[Note, ...]:
+    """Return a note if a change has taken a branch, which was at `before`, from the session that wrote it.
 
-    source: what was merged, or would be with `dry_run`
+    cure: how to leave the branch to the session; is_planned: nothing was changed yet
     """
-    if not _is_taken(branch, before):
+    root = (
+        None
+        if is_root(read_commit(branch.repository, before))
+        else find_root(branch.repository, branch.conversation.id)
+    )
+    if root is None or root.format is None or not is_followed(branch, before):
         return ()
-    cure = f"do not merge {source}" if dry_run else "scopes undo"
-    return (Note(_taken_text(branch, is_planned=dry_run), f"to leave it to the session: {cure}"),)
-
-
-def _is_taken(branch: BranchHandle, before: Oid) -> bool:
-    """Return True if a session went on from the commit that a branch had before somebody else moved it."""
-    if is_root(read_commit(branch.repository, before)):
-        return False
-    root = find_root(branch.repository, branch.conversation.id)
-    return root is not None and root.format is not None and is_followed(branch, before)
-
-
-def _taken_text(branch: BranchHandle, *, is_planned: bool = False) -> str:
     was, go, since = ("is", "would go", "then") if is_planned else ("was", "go", "now")
     where = f"a branch {IMPORT_PREFIXES[0]}..."
-    return f"{branch} {was} the branch of a session, whose next messages {go} to {where} from {since} on"
+    text = f"{branch} {was} the branch of a session, whose next messages {go} to {where} from {since} on"
+    return (Note(text, f"to leave it to the session: {cure}"),)
 
 
 def find_successor(branch: BranchHandle) -> BranchName | None:

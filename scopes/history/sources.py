@@ -144,33 +144,24 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
     Raises:
         Corrupt: it is damaged.
     """
-    data = find_blob(objects, read_commit(objects, commit).tree, DESCRIPTION_FILE)
-    match encoding.load(data or b"null"):
-        case {
-            "format": str(name),
-            "native_id": str(native),
-            "size": int(size),
-            "sha256": str(digest),
-            "root": str(root),
-            **rest,
-        }:
-            part, parser = rest.get("part"), rest.get("parser")
-            base, sessions, joined = rest.get("base"), rest.get("sessions"), rest.get("joined")
-            return SourceRecord(
-                format=name,
-                native_id=native,
-                part=part if isinstance(part, str) else None,
-                size=size,
-                digest=digest,
-                parser=parser if isinstance(parser, int) else 0,
-                root=Oid(root),
-                base=base if isinstance(base, str) else None,
-                sessions=tuple(_read_sessions(sessions)) if isinstance(sessions, list) else (),
-                joined=joined if isinstance(joined, str) else None,
-                purged=rest.get(PURGED_FIELD) is True,
-                handover=read_handover(rest.get(HANDOVER_FIELD)),
-            )
-    raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
+    document: Any = encoding.load(find_blob(objects, read_commit(objects, commit).tree, DESCRIPTION_FILE) or b"{}")
+    try:
+        return SourceRecord(
+            format=document["format"],
+            native_id=document["native_id"],
+            part=document.get("part"),
+            size=document["size"],
+            digest=document["sha256"],
+            parser=document.get("parser", 0),
+            root=Oid(document["root"]),
+            base=document.get("base"),
+            sessions=tuple((key, Oid(root)) for key, root in document.get("sessions", ())),
+            joined=document.get("joined"),
+            purged=document.get(PURGED_FIELD) is True,
+            handover=read_handover(document.get(HANDOVER_FIELD)),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify") from error
 
 
 def read_handover(value: object) -> Handover | None:
@@ -179,13 +170,6 @@ def read_handover(value: object) -> Handover | None:
         case {"tip": str(tip), "branch": str(branch), **rest} if is_message_id(tip) and is_name(branch) and not rest:
             return Handover(MessageId(tip), BranchName(branch))
     return None
-
-
-def _read_sessions(sessions: list[Any]) -> Iterator[tuple[str, Oid]]:
-    for session in sessions:
-        match session:
-            case [str(key), str(root)]:
-                yield key, Oid(root)
 
 
 def walk_spans(objects: Objects, commit: Oid, messages: Container[str]) -> Iterator[tuple[int, int, str]]:

@@ -10,17 +10,16 @@ that of the first message of the command, its one ref change goes from the commi
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_time, new_id, now, now_nanoseconds, parse_date, parse_time
-from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.errors import Invalid, NotFound
 from scopes.history.activity import with_summary
-from scopes.history.handles import read_uuid
 from scopes.history.messages import (
     NO_CHANGES,
     header_of,
@@ -40,16 +39,17 @@ from scopes.history.metadata import (
     has_branch,
     write_metadata,
 )
-from scopes.history.names import MAIN, conversation_ids, parse_latest, split_time
+from scopes.history.names import MAIN, parse_latest, split_time
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model import encoding
-from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
-from scopes.model.encoding import decode_component, encode_component
+from scopes.model.conversation import BranchEntry, MergeRequest, branch_id, encode_merge_request, random_branch_id
+from scopes.model.encoding import encode_component
 from scopes.model.message import Author, Message
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, plural
 from scopes.sanitize import mark_cut
 from scopes.store import refs
+from scopes.store.config import machine_id
 from scopes.store.maintenance import EXPIRE, pack_refs_when_needed
 from scopes.store.objects import BlobChange, Objects, diff_blobs, find_entry, read_blob, read_commit
 from scopes.store.operations import (
@@ -64,10 +64,6 @@ from scopes.store.operations import (
 )
 from scopes.store.repository import Repository
 from scopes.store.transactions import append, commit_operation, renamed_branches
-
-if TYPE_CHECKING:
-    from scopes.model.conversation import MergeRequest
-
 
 _MAX_COMMAND_LENGTH = 2000
 
@@ -182,11 +178,6 @@ class Transaction(RefTransaction):
         target = refs.SYMBOLIC + refs.branch_ref(self.conversation, branch)
         self.move_ref(active, self.repository.find_ref(active), target)
 
-    def deactivate(self) -> None:
-        """Delete the ref that names the active branch."""
-        active = refs.active_ref(self.conversation)
-        self.move_ref(active, self.repository.find_ref(active), None)
-
     def set_branch_entry(self, branch: BranchName, entry: BranchEntry | None) -> None:
         """Set or remove the metadata entry of a branch; that of a branch which is created gets an id."""
         self._edit(branch_change(branch, entry))
@@ -208,8 +199,6 @@ class Transaction(RefTransaction):
 
     def set_request(self, request: MergeRequest) -> None:
         """Set a merge request."""
-        from scopes.model.conversation import encode_merge_request
-
         self._edit({REQUESTS + encode_component(request.id): encode_merge_request(request)})
 
     def dismiss(self, candidate: str, document: Mapping[str, str]) -> None:
@@ -245,16 +234,11 @@ class Transaction(RefTransaction):
         self._add_branch_ids(objects, tree, imported=original is not None)
         if original is None and previous is None:
             original = self._edits  # nobody else has the conversation
-        clocks = clocks_of_edit(objects, tree, self._edits, self._find_machine, original=original or ())
+        machine = partial(machine_id, self.repository.config, self.operation_id)
+        clocks = clocks_of_edit(objects, tree, self._edits, machine, original=original or ())
         commit = write_metadata(objects, previous, {**self._edits, **clocks}, message, time=time)
         self.move_ref(meta, before, commit)
         self._edits = {}
-
-    def _find_machine(self) -> str:
-        from scopes.store.config import machine_id
-
-        machine: str = machine_id(self.repository.config, self.operation_id)
-        return machine
 
     def _add_branch_ids(self, objects: Objects, tree: Oid | None, *, imported: bool) -> None:
         """Give the branches that are created an id, but for main and imported ones, which have that of their name.
@@ -368,38 +352,10 @@ def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[tuple[str
     return (each for each in changes if change.ref != refs.AGENTS or each[0] not in COUNTERS)
 
 
-class NamesOfUuids:
-    """Finds the present id of a conversation by its uuid."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._names: dict[str, ConversationId] | None = None
-
-    def find(self, uuid: str) -> ConversationId | None:
-        """Return the id of a conversation; None if there is none of this uuid."""
-        if self._names is None:
-            self._names = {}
-            for name in conversation_ids(self._repository):
-                with suppress(NotFound, Corrupt):
-                    self._names[read_uuid(self._repository, name)] = name
-        return self._names.get(uuid)
-
-
 def read_json(objects: Objects, blob: Oid | None) -> Mapping[str, Any]:
-    """Return the JSON object of a blob; empty if there is none, or it is damaged."""
-    if blob is None:
-        return {}
-    with suppress(Corrupt):
-        document = encoding.load(read_blob(objects, blob))
-        return document if isinstance(document, dict) else {}
-    return {}
-
-
-def decode_leaf(name: str) -> str:
-    """Return the name that a file is called after, for a message; the file name itself if it is none."""
-    with suppress(Invalid):
-        return decode_component(name.removesuffix("="))
-    return name
+    """Return the JSON object of a blob; empty if there is none."""
+    document: Any = {} if blob is None else encoding.load(read_blob(objects, blob))
+    return document if isinstance(document, dict) else {}
 
 
 APPEND, UNDO = "append", "undo"

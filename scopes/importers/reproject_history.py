@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from scopes.history.handles import MAP_FILE
 from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, is_root, message_id_of
-from scopes.history.titles import MAP_FILE
 from scopes.ids import MessageId, Oid
 from scopes.importers.session_commits import Segment
 from scopes.model import encoding

@@ -85,28 +85,13 @@ def create_tables(connection: sqlite3.Connection, layout: Layout, store: str) ->
     connection.execute("INSERT INTO property VALUES ('store', ?)", (store,))
 
 
-def prepare_rows(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
-    """Prepare a file of rows that can be lost one by one: create its tables if it is new.
-
-    Raises:
-        UnusableIndex: the file is of another layout or store.
-    """
-    connection.execute("PRAGMA synchronous = OFF")
-    connection.execute("PRAGMA journal_mode = MEMORY")
-    if is_empty(connection):
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:  # commits, or rolls back
-            if is_empty(connection):  # no other process has done so in the meantime
-                create_tables(connection, layout, store)
-    if not is_ours(connection, layout, store):
-        raise UnusableIndex(None)
-
-
 @contextmanager
 def open_rows(
     directory: str, layout: Layout, store: str, timeout: float, *, create: bool = False
 ) -> Iterator[sqlite3.Connection]:
-    """Open a file of rows, which `create` makes if there is none; one that cannot be used is deleted.
+    """Open a file of rows that can be lost one by one, which `create` makes if there is none.
+
+    One that is damaged, or of another layout or store, is deleted; one that cannot be used now stays.
 
     Raises:
         ROW_ERRORS: it cannot be used now, or what is in it is no row.
@@ -115,10 +100,20 @@ def open_rows(
         os.lstat(os.path.join(directory, layout.file))
     try:
         with contextlib.closing(connect(directory, layout, timeout)) as connection:
-            prepare_rows(connection, layout, identity_of(store))
+            identity = identity_of(store)
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            if is_empty(connection):
+                connection.execute("BEGIN IMMEDIATE")
+                with connection:  # commits, or rolls back
+                    if is_empty(connection):  # no other process has done so in the meantime
+                        create_tables(connection, layout, identity)
+            if not is_ours(connection, layout, identity):
+                raise UnusableIndex(None)
             yield connection
     except ROW_ERRORS as error:
-        remove_unusable(directory, layout, error)
+        if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
+            remove(directory, layout)
         raise
 
 
@@ -315,12 +310,6 @@ def remove(directory: str, layout: Layout) -> None:
     for suffix in SUFFIXES:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(directory, layout.file + suffix))
-
-
-def remove_unusable(directory: str, layout: Layout, error: Exception) -> None:
-    """Delete a file of the index if an error means that it is damaged or not ours; not if it cannot be used now."""
-    if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
-        remove(directory, layout)
 
 
 def delete_files(directory: str) -> list[str]:

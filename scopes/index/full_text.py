@@ -145,9 +145,9 @@ _MAX_REMEMBERED = 10_000
 
 
 class IndexDocument(NamedTuple):
-    """One message; `texts` are in the order of `schema.COLUMNS`, `time` is in seconds since 1970, None if unknown.
+    """One message; `texts` are in the order of COLUMNS, `time` is in seconds since 1970, None if unknown.
 
-    `outcomes` are pairs of a field and a value: `("is", "failed")`, `("exit", "1")`.
+    `touched` are pairs of a field and a value, such as `("tool", "Bash")`; fields: tool, file, is, exit.
     """
 
     id: MessageId
@@ -156,10 +156,8 @@ class IndexDocument(NamedTuple):
     kind: str
     model: str | None
     time: int | None
-    tools: tuple[str, ...]
-    files: tuple[str, ...]
+    touched: tuple[tuple[str, str], ...]
     texts: tuple[str, str, str, str]
-    outcomes: tuple[tuple[str, str], ...] = ()
 
 
 class Describe(Protocol):
@@ -339,9 +337,7 @@ class Writer:
         return self._describe(read_commit(self._repository, oid))
 
     def _touched(self, document: IndexDocument) -> set[int]:
-        tools = {self.value_number("tool", name) for name in document.tools}
-        files = {self.value_number("file", path) for path in document.files}
-        return tools | files | {self.value_number(field, text) for field, text in document.outcomes}
+        return {self.value_number(field, text) for field, text in document.touched}
 
 
 def tips_by_conversation(refs: Mapping[str, str]) -> Tips:
@@ -413,7 +409,10 @@ _PAGE = 100
 
 
 class IndexStatus(NamedTuple):
-    """What the index covers, and how it was updated; `read` is the number of commits that were read for it."""
+    """What the index covers, and how it was updated; `read` is the number of commits that were read for it.
+
+    `damaged` conversations and `unreadable` messages are not in it.
+    """
 
     state: State
     read: int

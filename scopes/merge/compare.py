@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from scopes.history.messages import STATE_DIRECTORY, is_root, message_id_of, read_message, read_message_at
+from scopes.history.messages import STATE_DIRECTORY, is_root, message_id_of, read_body, read_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.keys import (
     Restated,
@@ -347,7 +347,7 @@ def _find_answers_to_retracted(
     for commit in answering.commits:
         if is_root(commit):
             continue  # the root of an unrelated history
-        message = read_message_at(objects, commit.tree)
+        message = read_body(objects, commit)
         parent_keys = {message_key(message_id_of(read_commit(objects, parent))) for parent in commit.parents[:1]}
         if commit.kind in _KINDS_BY_POSITION and parent_keys & retracted.keys():
             by_position.setdefault(parent_keys.pop(), []).append(commit.oid)
@@ -372,7 +372,7 @@ def _read_tool_calls(objects: Objects, bases: tuple[Oid, ...], messages: set[str
         message = message_id_of(commit)
         if message in missing:
             missing.discard(message)
-            for part in read_message_at(objects, commit.tree).parts:
+            for part in read_body(objects, commit).parts:
                 call_id = part.fields.get("call_id")
                 if part.type == "tool_call" and isinstance(call_id, str):
                     found[call_id] = message_key(message)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
-from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message_at
+from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.encoding import decode_component, encode_component, leaf
@@ -181,7 +181,7 @@ def can_state(commit: Commit) -> bool:
 
 def stated_topics(objects: Objects, commit: Commit) -> set[str]:
     """Return the keys that a commit states, as a typed message or as a resolution, valid or not."""
-    message = read_message_at(objects, commit.tree)
+    message = read_body(objects, commit)
     keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
     withdrawn = withdrawn_topic(message.extra)
     return {*keys, *(() if withdrawn is None else (withdrawn,))}
@@ -193,7 +193,7 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
     if kind in TYPED_KINDS:
         yield from stated_claims(_read_valid(objects, commit, state))
     elif kind in RESOLVING_KINDS and state is not None:
-        for key in _resolved_keys(read_message_at(objects, commit.tree).extra):
+        for key in _resolved_keys(read_body(objects, commit).extra):
             if group_of(key) in _STATED_GROUPS:
                 yield f"{key}="
                 tree = find_subtree(objects, state, key)
@@ -203,7 +203,7 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
     """Read a message; without its payload if a state says that it was amended or retracted."""
-    message = read_message_at(objects, commit.tree)
+    message = read_body(objects, commit)
     amended = find_file(objects, state, leaf(MESSAGES, message.id))
     return message if amended is None else Message(id=message.id, author=message.author, parts=())
 
@@ -239,7 +239,7 @@ def _claims_at(
         claims = stated_claims(_read_valid(objects, commit, find_subtree(objects, tree, STATE_DIRECTORY)))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
-        extra = read_message_at(objects, commit.tree).extra
+        extra = read_body(objects, commit).extra
         resolved, topic = set(_resolved_keys(extra)), withdrawn_topic(extra)
         for path in wanted:
             if key_of_path(path) == topic:

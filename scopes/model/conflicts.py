@@ -16,12 +16,8 @@ from scopes.model import encoding
 from scopes.model.message import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS, share_of
 
 FORMAT_VERSION = 1
-Severity: TypeAlias = str
-"""low, medium or high."""
 Choice: TypeAlias = str
 """The outcome of a resolution: one of CHOICES."""
-Status: TypeAlias = str
-"""The progress of a conflict: one of STATUSES."""
 
 
 class ConflictType(NamedTuple):
@@ -30,10 +26,10 @@ class ConflictType(NamedTuple):
     `group` is the first component of the keys whose conflicts have this type unless a more specific rule applies.
     `value_field` is the field of a claim of that group that holds its value; if None, the value is the whole claim.
     `per_agent` is true if each agent has a claim of its own below the key.
-    `automatic` is the resolution that the automatic strategy takes without asking.
+    `automatic` is the resolution that the automatic strategy takes without asking; `severity` is low, medium or high.
     """
 
-    severity: Severity
+    severity: str
     group: str | None = None
     value_field: str | None = None
     per_agent: bool = False
@@ -127,12 +123,12 @@ class Conflict:
     source: tuple[Position, ...]
     target: tuple[Position, ...]
     automatic_resolution: Choice | None = None
-    status: Status = "open"
+    status: str = "open"
     resolution: Resolution | None = None
     earlier: tuple[EarlierResolution, ...] = ()
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> str:
         """The severity of the conflict's type."""
         return CONFLICT_TYPES.get(self.type, CONFLICT_TYPES["unknown"]).severity
 

@@ -3,8 +3,8 @@ r"""Canonical JSON: equal values are equal blobs on every machine, so equal hist
 A stored document is one line of UTF-8 without blanks, ending in one newline. The keys of our own documents are sorted
 by code point; a subtree from a foreign source (`Foreign`) keeps its key order. Text is stored unchanged, never
 normalized. A lone surrogate, which UTF-8 cannot encode, is written as the escape `\udXXX`; two halves of a pair are one
-character. Numbers are written as by Python's `repr`, the shortest text that is read as the same number. Foreign JSON
-that these rules would change is stored as text (`exact_or_text`).
+character. Numbers are written as by Python's `repr`, the shortest text that is read as the same number. Importers store
+foreign JSON that these rules would change as text.
 
 Names become paths of trees that git accepts: a component is percent-encoded, every byte outside `[A-Za-z0-9_-]` is
 `%XX`, except a `.` inside the name. The last component, the leaf, ends in `=`, which no encoded name contains, so a
@@ -47,14 +47,15 @@ def dump(value: Json) -> bytes:
     """Encode a value as canonical JSON, ending in one newline.
 
     Raises:
-        Invalid: a key is not text, a value is not JSON, NaN or infinite, an integer has more than 4300 digits, nesting
-            is deeper than 200 levels, or two keys are equal except that one splits a surrogate pair.
+        Invalid: a key is not text, a value is not JSON, NaN or infinite, an integer has more than 4300 digits, or
+            nesting is deeper than 200 levels.
     """
-    text = _write(value)
+    text = _ENCODER.encode(_arrange(value, MAX_DEPTH, sorted)) + "\n"
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _write(_join_surrogates(value)).encode("utf-8", "backslashreplace")
+        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return joined.encode("utf-8", "backslashreplace")
 
 
 def load_distinct(data: bytes) -> Json:
@@ -85,33 +86,9 @@ def load(data: bytes, decoder: json.JSONDecoder | None = None) -> Json:
     return document
 
 
-def parse_foreign(text: str) -> Foreign | None:
-    """Parse foreign JSON; return None if encoding it again would not give the same tokens.
-
-    That is the case for duplicate keys, floats that are integral, have an exponent or are not in the shortest form,
-    `-0`, NaN, infinities, integers of more than 4300 digits, nesting deeper than 200 levels, text that UTF-8 cannot
-    encode, and invalid JSON. Blanks between tokens and the form of escapes in strings are not preserved.
-    """
-    try:
-        value = _read_exactly(text)
-    except (ValueError, RecursionError, Invalid, Corrupt):
-        return None
-    return Foreign(value)
-
-
-def exact_or_text(name: str, text: str) -> dict[str, Json]:
-    """Return the field that stores foreign JSON: `name` with the value, or `<name>_text` with the unparsed text."""
-    foreign = parse_foreign(text)
-    return {f"{name}_text": text} if foreign is None else {name: foreign}
-
-
 def without_none(**fields: Value | None) -> dict[str, Value]:
     """Return the fields that are not None, in order: unknown fields of a JSON object are absent."""
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _write(value: Json) -> str:
-    return _ENCODER.encode(_arrange(value, MAX_DEPTH, sorted)) + "\n"
 
 
 def _arrange(value: Json, levels_left: int, order: _Order) -> Json:
@@ -163,32 +140,6 @@ def _number(value: object) -> float:
     raise Invalid(f"{what} cannot be stored as JSON")
 
 
-def _join_surrogates(value: Json) -> Json:
-    """Copy a value and join the halves of each surrogate pair."""
-    match value:
-        case str():
-            return _joined(value)
-        case list():
-            return list(map(_join_surrogates, value))
-        case Foreign():
-            return Foreign(_join_surrogates(value.value))
-        case dict():
-            members = dict(zip(map(_joined, value), map(_join_surrogates, value.values()), strict=True))
-            if len(members) < len(value):
-                raise Invalid("two keys of an object are the same text, one of them with a split surrogate pair")
-            return members
-    return value
-
-
-def _joined(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
-def _read_exactly(text: str) -> Json:
-    text.encode()  # raises on surrogates: halves from the text and from escapes could form a pair
-    return _arrange(_FOREIGN.decode(text), MAX_DEPTH, list)
-
-
 def _damaged(reason: str) -> Corrupt:
     return Corrupt(f"stored data cannot be read: {reason}", hint="see: scopes verify")
 
@@ -204,19 +155,6 @@ def _read_finite(token: str) -> float:
     return number
 
 
-def _read_exact_float(token: str) -> float:
-    number = float(token)
-    if "e" in token or number.is_integer() or repr(number) != token:
-        raise ValueError(token)
-    return number
-
-
-def _read_exact_integer(digits: str) -> int:
-    if digits == "-0":
-        raise ValueError(digits)
-    return int(digits)
-
-
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
@@ -228,13 +166,6 @@ _STORED: Final = json.JSONDecoder(parse_float=_read_finite, parse_constant=_refu
 _DISTINCT: Final = json.JSONDecoder(
     object_pairs_hook=_refuse_duplicates, parse_float=_read_finite, parse_constant=_refuse_constant
 )
-_FOREIGN: Final = json.JSONDecoder(
-    object_pairs_hook=_refuse_duplicates,
-    parse_float=_read_exact_float,
-    parse_int=_read_exact_integer,
-    parse_constant=_refuse_constant,
-)
-
 
 MAX_KEY_BYTES: Final = 4095  # `git fsck --strict` still accepts one component of this length with its `=`
 MAX_FILE_LEVELS: Final = 200  # git refuses trees of some thousand levels; Python's recursion limit is lower

@@ -33,22 +33,8 @@ _COMMANDS: Final = ("command", "cmd")  # hold the command of a shell
 _DIRECTORIES: Final = ("workdir", "dir_path", "directory", "cwd")  # hold the directory of a command
 _PATCH_VERBS: Final = {"*** Add File: ": "add ", "*** Update File: ": "edit ", "*** Delete File: ": "delete "}
 # Fields of structured results.
-DURATIONS: Final = {"durationMs": 1000, "totalDurationMs": 1000, "durationSeconds": 1}  # units per second
-READ_FILES: Final = (("file", "content"),)  # the file that was read, and its text
+READ_FILE: Final = "file"  # the file that was read; its text is `content`
 _TEXTS_BEFORE: Final = ("originalFile", "originalFileContents")  # the whole text before the edit
-# Outputs, as regular expressions.
-PREAMBLES: Final = (  # (DOTALL) text before the output of a tool; the group `seconds` is the duration
-    (
-        r"\A(?:(?:Command: .*?\n)?Chunk ID: [^\n]*\n|Exit code: -?\d+\n)"
-        r"(?:Wall time: (?P<seconds>[\d.]+) seconds?\n)?(?:(?!Output:\n)[^\n]*\n){0,3}Output:\n"
-    ),
-)
-MARKUPS: Final = (  # (DOTALL) text in an output that the tool did not write: of Claude Code, Gemini CLI, Copilot CLI
-    r"\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>",
-    r"\A<untrusted_context>\n?|\n?</untrusted_context>\Z",
-    r"\n?<exited with exit code -?\d+>\s*\Z",
-)
-RUNNING: Final = (r"^Process running with session ID",)  # (MULTILINE) the process still runs
 _DENIALS: Final = compile_lazily(  # the beginning of an output that says that the call was refused
     r"(?s)Claude requested permissions to .{1,2000}, but you haven't granted it yet"  # Claude Code
     r"|(?:[^\n]{1,500}\n?)?This (?:Bash )?command (?:contains multiple operations\. The following parts? requires?"
@@ -240,7 +226,6 @@ class FileEdit(NamedTuple):
     replacements: tuple[Replacement, ...] = ()
     hunks: tuple[Hunk, ...] = ()
     source: str | None = None  # the old path of a rename
-    target: str | None = None  # the new path of a file that was deleted by a rename
 
 
 def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
@@ -256,17 +241,12 @@ def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
     return tuple(dict.fromkeys(touches))
 
 
-def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
+def edits_of_call(call: Part, structured: Mapping[str, Any]) -> list[FileEdit]:
     """Return what a call did to files, from its arguments and the structured result, if there is one."""
     edits = _edits_of_arguments(call, structured)
-    if any(edit.op not in {"edit", "create"} or _has_text(edit) for edit in edits):
+    if any(e.op not in {"edit", "create"} or e.after is not None or e.replacements or e.hunks for e in edits):
         return edits
     return list(_read_diffs(structured)) or edits  # arguments may only name the file
-
-
-def _has_text(edit: FileEdit) -> bool:
-    """Return True if it is known what an edit wrote."""
-    return edit.after is not None or bool(edit.replacements) or bool(edit.hunks)
 
 
 def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
@@ -282,10 +262,10 @@ def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
             yield FileEdit(path, "delete")
 
 
-def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
-    arguments = {} if call is None else _object(call.fields.get("input"))
+def _edits_of_arguments(call: Part, structured: Mapping[str, Any]) -> list[FileEdit]:
+    arguments = _object(call.fields.get("input"))
     reported = list(_read_changes(_object(structured.get("changes"))))[:MAX_EDITS]
-    if reported or call is None:
+    if reported:
         return reported
     path = next((text for name in FILE_PATHS if (text := _text_or_none(arguments.get(name)))), None)
     operation = FILE_TOOLS.get(_text_or_none(call.fields.get("name")) or "")
@@ -586,11 +566,9 @@ def _read_hunks(hunks: object) -> Iterator[Hunk]:
 
 def _read_whole(structured: Mapping[str, Any]) -> str | None:
     """Return the text of a file that was read completely; None if only a part of it was read."""
-    for name, content in READ_FILES:
-        file = _object(structured.get(name))
-        if file.get("startLine") == 1 and file.get("numLines") == file.get("totalLines"):
-            return _string(file.get(content))
-    return None
+    file = _object(structured.get(READ_FILE))
+    is_whole = file.get("startLine") == 1 and file.get("numLines") == file.get("totalLines")
+    return _string(file.get("content")) if is_whole else None
 
 
 def _text_or_none(value: object) -> str | None:

@@ -25,7 +25,7 @@ from scopes.ids import MessageId, parse_agent_name
 from scopes.model.message import KINDS, Author, FileTouch, Message, Part, payload_key
 
 # fields that an export contains and an author must not set
-RESERVED = ("id", "v", "amends", "retracts", "oid", "parents", "parent_oids", "also_at")
+RESERVED = frozenset({"id", "v", "amends", "retracts", "oid", "parents", "parent_oids", "also_at"})
 # fields of a row of `log --json` that are not those of the message
 _ROW_FIELDS = frozenset({"scopes", "message_kind", "author_kind", "branches", "subject", "recorded_at", "extra"})
 Checked = TypeVar("Checked", bound=BaseModel)
@@ -90,11 +90,14 @@ def _in_one_spelling(value: Any) -> Any:
     return value.strip().lower().replace("_", "-") if isinstance(value, str) else value
 
 
+Spelled = BeforeValidator(_in_one_spelling)
+
+
 class EntityChange(InputModel):
     """The change of one field of an entity; `before` and `after` are null if there is no value."""
 
     field_path: NonEmpty
-    operation: Annotated[Literal["create", "update", "delete", "append"], BeforeValidator(_in_one_spelling)] = "update"
+    operation: Annotated[Literal["create", "update", "delete", "append"], Spelled] = "update"
     before: Any = None
     after: Any = None
 
@@ -103,7 +106,7 @@ class Impact(InputModel):
     """What a proposal would affect, as its author judges it (S4-24)."""
 
     estimated_time: NotBlank | None = None
-    risk_level: Annotated[Risk | None, BeforeValidator(_in_one_spelling)] = None
+    risk_level: Annotated[Risk | None, Spelled] = None
     affected_entities: list[NonEmpty] | None = None
     reversible: bool | None = None
     dependencies: list[NonEmpty] | None = None
@@ -118,10 +121,8 @@ class Proposal(InputModel):
     changes: Annotated[list[EntityChange], Field(min_length=1)]
     rationale: str | None = None
     confidence: Confidence | None = None
-    category: Annotated[Category | None, BeforeValidator(_in_one_spelling)] = None
-    request_type: Annotated[Literal["review", "approve", "apply", "discuss"], BeforeValidator(_in_one_spelling)] = (
-        "review"
-    )
+    category: Annotated[Category | None, Spelled] = None
+    request_type: Annotated[RequestType, Spelled] = "review"
     impact_assessment: Impact | None = None
     context: str | None = None
     alternative_options: list[NonEmpty] | None = None
@@ -144,10 +145,10 @@ class CollaborationRequest(InputModel):
 
     type: Annotated[
         Literal["peer-review", "joint-analysis", "consensus", "knowledge-sharing", "verification", "handoff"],
-        BeforeValidator(_in_one_spelling),
+        Spelled,
     ]
     context: str
-    urgency: Annotated[Urgency, BeforeValidator(_in_one_spelling)] = "normal"
+    urgency: Annotated[Urgency, Spelled] = "normal"
 
 
 class Decision(InputModel):
@@ -161,7 +162,7 @@ class Priority(InputModel):
     """The urgency of a task."""
 
     task: NotBlank
-    urgency: Annotated[Urgency, BeforeValidator(_in_one_spelling)]
+    urgency: Annotated[Urgency, Spelled]
 
 
 class Method(InputModel):
@@ -262,12 +263,9 @@ def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
     """
     is_row = isinstance(document, dict) and {"scopes", "message_kind"} <= document.keys()
     validated = _validate(MessageInput, _stored_fields(document) if is_row else document, "message")
-    extra = dict(validated.model_extra or {})
-    for reserved in RESERVED:
-        extra.pop(reserved, None)
-    payload = (
-        check_payload(validated.kind, extra.pop(payload_key(validated.kind))) if validated.kind in PAYLOADS else None
-    )
+    kind = validated.kind
+    extra = {name: value for name, value in (validated.model_extra or {}).items() if name not in RESERVED}
+    payload = check_payload(kind, extra.pop(payload_key(kind))) if kind in PAYLOADS else None
     parts = [Part("text", {"text": validated.text})] if validated.text is not None else []
     parts += [Part(part.type, dict(part.model_extra or {})) for part in validated.parts or []]
     names = ("reply_to", "work_item", "task", "activity", "tool", "model", "status", "stop_reason")
@@ -275,7 +273,7 @@ def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
         id=message_id,
         author=Author(validated.author.name, validated.author.kind),
         parts=tuple(parts),
-        kind=validated.kind,
+        kind=kind,
         time=validated.time or now,
         to=tuple(dict.fromkeys(validated.to)),
         files=tuple(FileTouch(f.path, f.op, f.content_hash, f.from_) for f in validated.files),

@@ -30,7 +30,7 @@ from scopes.model.encoding import load
 from scopes.model.message import Message, Part, decode, is_purged
 from scopes.model.tools import (
     FILE_PATHS,
-    READ_FILES,
+    READ_FILE,
     command_of,
     directories_of_command,
     edits_of_call,
@@ -219,6 +219,6 @@ def _walk_paths(result: Part) -> Iterator[str]:
     """Yield the paths of files in the fields of a structured result that say which file it is about."""
     structured = result.fields.get("structured")
     if isinstance(structured, Mapping):
-        for document in (structured, *(structured.get(name) for name, _ in READ_FILES)):
+        for document in (structured, structured.get(READ_FILE)):
             if isinstance(document, Mapping):
                 yield from (path for name in FILE_PATHS if isinstance(path := document.get(name), str) and path)

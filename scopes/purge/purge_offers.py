@@ -8,10 +8,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.history.activity import with_summary
+from scopes.history.handles import heading_of, walk_main
 from scopes.history.metadata import read_metadata
 from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.history.sources import Purged, hash_of, join_all, read_purged
-from scopes.history.titles import heading_of, walk_main
 from scopes.ids import ConversationId, MessageId
 from scopes.model.operation import Signature
 from scopes.purge.derived import Derived

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.metadata import BRANCHES, CLOCKS, Clock, decode_any_clock, encode_clock
+from scopes.history.metadata import BRANCHES, CLOCKS, Clock, decode_clock, encode_clock
 from scopes.history.names import MAIN
 from scopes.ids import Oid, is_oid
 from scopes.model import encoding
@@ -161,7 +161,7 @@ def advance_clocks(objects: Objects, tree: Oid, folder: str, changed: Container[
     for path, blob in walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ():
         if blob in changed:
             file = "/".join(filter(None, (above, CLOCKS, name, path)))
-            clock = decode_any_clock(find_blob(objects, tree, file))
+            clock = decode_clock(find_blob(objects, tree, file))
             changes[file] = encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))
     return update_tree(objects, tree, changes) if changes else tree
 
@@ -172,5 +172,5 @@ def advance_clock(objects: Objects, tree: Oid, register: str, *, top: str = "") 
     top: the folder that the metadata are in, with a slash
     """
     file = f"{top}{CLOCKS}/{register}"
-    clock = decode_any_clock(find_blob(objects, tree, file))
+    clock = decode_clock(find_blob(objects, tree, file))
     return update_tree(objects, tree, {file: encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))})

@@ -14,11 +14,10 @@ from typing import Any, Final
 
 from scopes.clock import new_id, new_uuid
 from scopes.errors import Invalid, Refused
-from scopes.history.handles import StoreHandle, next_conversation_id, refuse_taken
+from scopes.history.handles import RedactedCopy, StoreHandle, list_copies, next_conversation_id, refuse_taken
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, TO_TRAILER, format_message_commit, header_of, is_root
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata, read_remote_branches
 from scopes.history.names import MAIN, find_root_commit, parse_new_conversation_id
-from scopes.history.titles import RedactedCopy, list_copies
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.importers.reproject_history import IdMap, edit_commit, write_map

@@ -13,10 +13,9 @@ from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds, known_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid, NotFound
-from scopes.history.handles import list_tips_by_time
+from scopes.history.handles import list_tips_by_time, read_heading
 from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_body, walk_headers_newest_first
 from scopes.history.names import conversation_ids, find_directory
-from scopes.history.titles import read_heading
 from scopes.ids import ConversationId
 from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge_chosen
 from scopes.purge.selection import PurgeRequest

@@ -5,8 +5,8 @@ and    := not ("AND"? not)*
 not    := ("NOT" | "-") not | atom
 atom   := "(" query ")" | FIELD ":" value | word | word"*" | '"' phrase '"' "*"?
 
-A plan is SQL for the index. Regular expressions and what hides a message need its texts: they are functions that SQLite
-calls, last of all, and for the rows that the conditions on the index have left.
+A plan is SQL for the index. Regular expressions, numbers of tokens and what hides a message need its texts: they are
+functions that SQLite calls, last of all, and for the rows that the conditions on the index have left.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from scopes.store.repository import Repository
 
 FIELDS = (
     *("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "project"),
-    *("is", "exit", "in", "re"),
+    *("is", "exit", "tokens", "in", "re"),
 )
 
 
@@ -301,6 +301,7 @@ _IN_CONVERSATIONS = """message.number IN (
     SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
     place.conversation IN (SELECT number FROM value WHERE field = 'conversation' AND text IN (
         SELECT value FROM json_each(?))))"""
+_COMPARISON = re.compile(r"(>=|<=|>|<|=?)([0-9]{1,9})")
 _EXIT_CODE = re.compile(r"-?[0-9*?]+")
 _TIME_ADVICE = 'for example: after:"2 hours ago" with these quotes, after:yesterday, before:2026-01-31; or --since WHEN'
 _IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
@@ -347,8 +348,8 @@ class Plan(NamedTuple):
 
     match: the full-text expression that rows are ranked by; None if the query has none.
     condition, parameters: the WHERE condition besides `match`, with a parameter for each `?`.
-    late, late_parameters: a condition on the rows that are left, which calls the functions `matches(PATTERN, MESSAGE)`
-        and `is_shown(MESSAGE)`; None if no message must be read.
+    late, late_parameters: a condition on the rows that are left, which calls the functions `matches(PATTERN, MESSAGE)`,
+        `token_count(MESSAGE)` and `is_shown(MESSAGE)`; None if no message must be read.
     patterns: the regular expressions, by their numbers.
     columns: the columns that phrases are searched in; all if empty.
     """
@@ -475,6 +476,12 @@ class _Compiler:
 
     def _position_or_time(self, field: Field) -> str:
         match field.name:
+            case "tokens":
+                found = _COMPARISON.fullmatch(field.value)
+                if found is None:
+                    problem = f"{field.value!a} is not a number of tokens"
+                    raise query_error(self._text, field.at, problem, "for example: tokens:>2000")
+                return f"token_count(message.number) {found[1] or '='} {int(found[2])}"
             case "branch":
                 pattern = field.value.replace("[", "[[]")
                 return self._with(_ON_BRANCH, pattern, pattern, json.dumps(list(self._names.masked_branches())))
@@ -526,7 +533,7 @@ def _searches_text(node: Node) -> bool:
 
 def _reads_messages(node: Node) -> bool:
     """Return True if a part of a query needs the texts of messages."""
-    return any(isinstance(leaf, Field) and leaf.name == "re" for leaf in leaves(node))
+    return any(isinstance(leaf, Field) and leaf.name in {"re", "tokens"} for leaf in leaves(node))
 
 
 def text_matcher(query: str) -> Callable[[Message], bool]:

@@ -11,23 +11,22 @@ from typing import NamedTuple, TypeAlias
 from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
 from scopes.conversation.list import ListFilter, find_cached_list, list_conversations
 from scopes.errors import Corrupt, Invalid, NotFound, check_not_negative
+from scopes.history.handles import Heading, heading_of, may_be_title
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
+    author_kind_of,
     find_claim,
     header_of,
     read_body,
-    read_message_bytes_at,
     read_stored_body,
     summarize_payload,
     walk_headers_oldest_first,
 )
 from scopes.history.metadata import read_metadata_at
 from scopes.history.names import MAIN, resolve_conversation
-from scopes.history.titles import Heading, heading_of, may_be_title
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.database import State
-from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index
+from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, IndexStatus, open_index
 from scopes.model.message import Message, decode
 from scopes.result import Note, Result, Stream
 from scopes.search.query import (
@@ -61,6 +60,7 @@ from scopes.search.text import (
 from scopes.store import refs
 from scopes.store.objects import Commit, read_commit
 from scopes.store.repository import Repository
+from scopes.tokens.count import EstimatingTokenizer
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
 _SELECT = "SELECT {} FROM message WHERE {}"
@@ -112,12 +112,6 @@ def count_rows(index: Index, plan: Plan, limit: int = -1) -> int:
     return int(index.rows(*_select(plan, "count(*)"))[0][0])
 
 
-def find_newest(index: Index, plan: Plan) -> int | None:
-    """Return the time of the newest row that matches a plan in seconds since 1970; None if none has a time."""
-    newest = index.rows(*_select(plan, "max(message.time)"))[0][0]
-    return None if newest is None else int(newest)
-
-
 _COMMITS = """
     SELECT value.text, commits.number, commits.oid FROM commits
     JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
@@ -126,18 +120,10 @@ _TOOLS = """
     SELECT text FROM value WHERE field = 'tool'
     AND EXISTS (SELECT 1 FROM touched WHERE touched.value = value.number AND touched.message = ?) ORDER BY text"""
 _FIRST_COMMIT = "SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1"
-_ROOT = """
-    SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
-    WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
-    ORDER BY place.entry LIMIT 1"""
-_NEXT_OF_KIND = """
+_OLDEST_FIRST = """
     SELECT place.entry, commits.oid FROM place JOIN commits ON commits.number = place.entry
-    JOIN message ON message.number = commits.message
-    JOIN value AS author_kind ON author_kind.number = message.author_kind
-    JOIN value AS kind ON kind.number = message.kind
     WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
-    AND author_kind.text = ? AND kind.text GLOB ? AND place.entry > ? ORDER BY place.entry LIMIT 8"""
-_PROMPTS = (("human", "*"), ("injected", "prompt"), ("agent", "*"))  # what `first_prompt` chooses from
+    ORDER BY place.entry"""
 _REACHABLE = """
     WITH RECURSIVE reached (entry) AS (
         SELECT tip FROM branch WHERE conversation = ? AND name = ?
@@ -219,7 +205,8 @@ class HitReader:
             raise IndexDamaged(f"message {row.id} has no commit")
         conversation, entry, oid = commits[0]
         branch = self._branch_of(conversation, entry)
-        head, message = self._message(oid)
+        commit = read_commit(self._repository, oid)
+        head, message = header_of(commit), read_body(self._repository, commit)
         if head.id != row.id:
             raise IndexDamaged(f"{oid} is another message")
         part, snippet = _snippet(_shown_texts(message), marks)
@@ -248,6 +235,8 @@ class HitReader:
         data = lru_cache(maxsize=1)(self._stored_bytes)
         texts = lru_cache(maxsize=1)(lambda number: texts_of(decode(data(number))))
         self._index.add_function("matches", 2, lambda pattern, number: patterns[pattern].matches(texts(number)))
+        count = EstimatingTokenizer().count
+        self._index.add_function("token_count", 1, lambda number: sum(map(count, texts(number))))
         self._index.add_function("is_shown", 1, lambda number: clear is None or clear(data(number)) == data(number))
 
     def _stored_bytes(self, number: int) -> bytes:
@@ -255,11 +244,6 @@ class HitReader:
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
         return read_stored_body(self._repository, header_of(read_commit(self._repository, rows[0][0])))
-
-    def _message(self, oid: Oid) -> tuple[MessageHeader, Message]:
-        """Read a message as it is shown."""
-        commit = read_commit(self._repository, oid)
-        return header_of(commit), decode(read_message_bytes_at(self._repository, commit.tree))
 
     def _branch_of(self, conversation: ConversationId, entry: int) -> BranchName:
         """Return a branch that reaches a commit: main if it does, otherwise the first by name."""
@@ -311,28 +295,19 @@ class HitReader:
         return heading_of(self._repository, title, () if title else self._beginning(conversation))
 
     def _beginning(self, conversation: ConversationId) -> list[Commit]:
-        """Return the root of a conversation after the first message of each kind that may be its first prompt."""
-        rows = self._index.rows(_ROOT, (conversation,))
-        root = [read_commit(self._repository, oid) for (oid,) in rows]
-        found = (self._first_of_kind(conversation, *kinds) for kinds in _PROMPTS)
-        return [*(commit for commit in found if commit is not None), *root]
-
-    def _first_of_kind(self, conversation: ConversationId, author_kind: str, kind: str) -> Commit | None:
-        """Return the first message that may be a title, of those that `list` walks: on main, or else the first branch.
+        """Return the commits up to the first prompt of a person, newest first, on main or else the first branch.
 
         A prompt that was edited is only on a fork.
         """
-        branches = self._branches_of(conversation)
+        branches, commits = self._branches_of(conversation), []
         reachable = self._entries(conversation, branches[0]) if len(branches) > 1 else None
-        after = -1
-        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after)):
-            for entry, oid in page:
-                after = entry
-                if reachable is None or entry in reachable:
-                    commit = read_commit(self._repository, oid)
-                    if may_be_title(self._repository, commit):
-                        return commit
-        return None
+        for entry, oid in self._index.walk(_OLDEST_FIRST, (conversation,)):
+            if reachable is None or entry in reachable:
+                commit = read_commit(self._repository, oid)
+                commits.append(commit)
+                if author_kind_of(commit.author.email) == "human" and may_be_title(self._repository, commit):
+                    break
+        return commits[::-1]
 
 
 def _shown_texts(message: Message) -> tuple[str, ...]:
@@ -363,21 +338,15 @@ class TitleHit(NamedTuple):
 class SearchCoverage(Result):
     """What was searched; `hits` is the number of matches, shown or not, None if the search ended before all were found.
 
-    `damaged` conversations and `unreadable` messages could not be searched; `read` commits were added to the index.
-    `titles` are the conversations whose titles match, the most recently active first.
+    `searched` counts what the index has of the conversation, or of all of them. `titles` are the conversations whose
+    titles match, the most recently active first.
     """
 
     query: str
     shown: int
     hits: int | None
     conversation: ConversationId | None
-    conversations: int
-    branches: int
-    messages: int
-    index: State
-    read: int
-    damaged: int
-    unreadable: int
+    searched: IndexStatus
     titles: tuple[TitleHit, ...] = ()
 
 
@@ -390,14 +359,9 @@ class Search(Stream):
     counted: int | None = None
 
     @property
-    def titles(self) -> tuple[TitleHit, ...]:
-        """The conversations whose titles match."""
-        return self.coverage.titles
-
-    @property
     def exit_code(self) -> int:
         """As grep: 1 if nothing was found."""
-        return 0 if self.hits or self.counted or (self.titles and self.counted is None) else 1
+        return 0 if self.hits or self.counted or (self.coverage.titles and self.counted is None) else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -482,8 +446,13 @@ def search(
         with reading():
             return _run(repository, index, request)
 
-    with _directory_for(repository, index_directory) as directory:
-        found = _with_index(repository, directory, Documents(repository, progress), run)
+    directory: AbstractContextManager[str] = nullcontext(index_directory)
+    if repository.is_past:  # the index is of the current state
+        import tempfile  # slow
+
+        directory = tempfile.TemporaryDirectory(prefix="scopes-")
+    with directory as opened:
+        found = _with_index(repository, opened, Documents(repository, progress), run)
     if regex or conversation_id is not None or not limit:
         return found
     titles = _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
@@ -519,15 +488,6 @@ def _find_titles(
     )
 
 
-def _directory_for(repository: Repository, directory: str) -> AbstractContextManager[str]:
-    """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
-    if not repository.is_past:
-        return nullcontext(directory)
-    import tempfile  # slow
-
-    return tempfile.TemporaryDirectory(prefix="scopes-")
-
-
 def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:
     """Run a search on the index; if that turns out to be damaged, on a rebuilt one."""
     for rebuild in (False, True):
@@ -551,22 +511,17 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
         hits = tuple(reader.read(row, marks) for row in rows)
         if total is None and len(hits) < request.limit:
             total = len(hits)
-    status, covered = index.status, (index.status.conversations, index.status.branches, index.status.messages)
+    searched = index.status
     if request.conversation is not None:
         branches = index.rows(_COUNT_BRANCHES, (request.conversation,))[0][0]
-        covered = 1, branches, index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
+        messages = index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
+        searched = searched._replace(conversations=1, branches=branches, messages=messages)
     coverage = SearchCoverage(
         query=request.text,
         shown=len(hits),
         hits=total,
         conversation=request.conversation,
-        conversations=covered[0],
-        branches=covered[1],
-        messages=covered[2],
-        index=status.state,
-        read=status.read,
-        damaged=status.damaged,
-        unreadable=status.unreadable,
+        searched=searched,
     )
     notes = (*index.notes, *request.notes)
     if not hits and not total:
@@ -597,7 +552,7 @@ def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
     text = "no message of that time matches"
     if query is not None and request.plan.late is None:
         plan = compile_query(request.text, query, request.conversation, request.names)
-        count, newest = count_rows(index, plan), find_newest(index, plan)
+        count, newest = count_rows(index, plan), index.rows(*_select(plan, "max(message.time)"))[0][0]
         if count and newest is not None:
             one = "message matches" if count == 1 else "messages match"
             yield Note(f"{text}; {count:,} {one} outside of it, the newest of {local_day(newest)}")

@@ -13,11 +13,11 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from scopes.errors import Invalid
-from scopes.history.messages import MESSAGE_FILE, header_of, is_root
+from scopes.history.messages import header_of, is_root, read_stored_body
 from scopes.ids import Oid
 from scopes.index.full_text import FIRST_SINGLE, SINGLE, IndexDocument, fold, is_single
 from scopes.model.message import RETRACTED_TEXT, Message, decode, file_operations
-from scopes.store.objects import Commit, Objects, find_blob, read_commit
+from scopes.store.objects import Commit, read_commit
 from scopes.store.repository import Repository
 
 Matcher: TypeAlias = Callable[[str], tuple[int, int] | None]
@@ -60,14 +60,15 @@ class Documents:
             return None
         if self._progress is not None:
             self._progress(1)
-        head, message = header_of(commit), _read(self._repository, commit)
+        head = header_of(commit)
+        message = decode(read_stored_body(self._repository, head))
         tools = {message.tool, *self._add_calls(commit, message).values()}
         tools |= {self._find_tool(commit, part.call_id) for part in message.parts if part.type == "tool_result"}
-        files = {path for path, _ in file_operations(message)}
+        touched = {("tool", name) for name in tools if name} | _outcomes(message)
+        touched |= {("file", path) for path, _ in file_operations(message) if path}
         return IndexDocument(
             head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
-            tuple(sorted(filter(None, tools))), tuple(sorted(filter(None, files))), texts_of(message),
-            tuple(sorted(_outcomes(message))),
+            tuple(sorted(touched)), texts_of(message),
         )  # fmt: skip
 
     def expect(self, count: Callable[[], int]) -> None:
@@ -94,7 +95,7 @@ class Documents:
                 parent = read_commit(self._repository, parents[0])
                 if is_root(parent):
                     return None
-                self._add_calls(parent, _read(self._repository, parent))
+                self._add_calls(parent, decode(read_stored_body(self._repository, header_of(parent))))
             parents, tools = self._calls[parents[0]]
             if tools.get(call):
                 return tools[call]
@@ -140,10 +141,6 @@ def _strings(value: object) -> Iterator[str]:
             stack.extend(reversed(item))
         elif hasattr(item, "values"):
             stack.extend(reversed(list(item.values())))
-
-
-def _read(objects: Objects, commit: Commit) -> Message:
-    return decode(find_blob(objects, commit.tree, MESSAGE_FILE) or b"")
 
 
 _MAX_PATTERN_CHARACTERS: Final = 10_000

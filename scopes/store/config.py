@@ -22,7 +22,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scopes.clock import random_bytes
-from scopes.errors import Corrupt, Inaccessible, Invalid
+from scopes.errors import Corrupt, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
@@ -173,11 +173,7 @@ class Config:
         self._overrides = {key.lower(): setting for key, setting in overrides.items()}
 
     def find(self, key: str) -> str | None:
-        """Return the value of a key from the highest level that sets it; None if no level does.
-
-        Raises:
-            Corrupt: the value is not UTF-8 text.
-        """
+        """Return the value of a key from the highest level that sets it, None if no level does; or raise Corrupt."""
         override = self._overrides.get(key.lower())
         if (
             override is not None
@@ -238,10 +234,7 @@ def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
 
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, Setting]:
-    """Return the settings in the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`), by lower-case key.
-
-    An empty variable counts as unset.
-    """
+    """Return the settings in the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`), by lower-case key."""
     found: dict[str, Setting] = {}
     for name, value in environ.items():
         if name.startswith(_ENVIRONMENT_PREFIX) and name not in _NO_SETTINGS and value:
@@ -251,11 +244,7 @@ def environment_settings(environ: Mapping[str, str]) -> dict[str, Setting]:
 
 
 def user_config() -> pygit2.Config:
-    """Return the settings of the system and the user, for a command without a store.
-
-    Raises:
-        Inaccessible, Corrupt: a configuration file cannot be read.
-    """
+    """Return the settings of the system and the user, for a command without a store."""
     from scopes.store.objects import pygit2, translated
 
     with translated("read the settings of git", os.path.expanduser("~")):
@@ -263,11 +252,7 @@ def user_config() -> pygit2.Config:
 
 
 def read_user_values(prefix: str) -> dict[str, str]:
-    """Return the values of the user or the system whose keys begin with a prefix, by the rest of the key.
-
-    Raises:
-        Inaccessible, Corrupt: a configuration file cannot be read.
-    """
+    """Return the values of the user or the system whose keys begin with a prefix, by the rest of the key."""
     start = prefix.lower()
     return {s.key.removeprefix(start): s.value for s in _walk_settings(user_config()) if s.key.startswith(start)}
 
@@ -334,11 +319,7 @@ def nearest_key(key: str) -> str | None:
 
 
 def check_value(key: str, value: str) -> str:
-    """Check the value of a setting.
-
-    Raises:
-        Invalid: the value is not valid for this key; the hint describes valid values.
-    """
+    """Check the value of a setting, or raise Invalid; the hint describes valid values."""
     name = find_setting(key) or ""
     form, choices = _FORMS.get(name), CHOICES.get(name, ())
     text = value.lower() if name == "scopes.color" else value
@@ -367,9 +348,9 @@ def write_setting(path: str, key: str, value: str | None) -> bool:
 
     Raises:
         Busy: another program keeps the file locked.
-        Inaccessible: the file cannot be written, or it was written and could not be synced; the message says which.
+        Inaccessible: the file cannot be written or synced.
     """
-    from scopes.store.objects import is_locked, pygit2, refusal
+    from scopes.store.objects import is_locked, pygit2, refusal, translated
 
     files = pygit2.Config(path)
     if value is None and key not in files:
@@ -386,14 +367,9 @@ def write_setting(path: str, key: str, value: str | None) -> bool:
             remove_orphans([f"{path}.lock"])
         else:
             break
-    try:
+    with translated(f"write the setting {key}", os.path.dirname(path)):
         for synced in (path, os.path.dirname(path)):
             sync(synced)
-    except OSError as error:
-        raise Inaccessible(
-            f"the setting {key} was written, but could not be synced: a power cut may lose it",
-            hint=f"check the disk of {path}",
-        ) from error
     return True
 
 
@@ -404,11 +380,7 @@ def find_machine_id(config: Config) -> str | None:
 
 
 def machine_id(config: Config, operation: OperationId) -> str:
-    """Return the id of this machine; the first time it is made, as random as the id of the operation that needs it.
-
-    Raises:
-        Busy, Inaccessible: the configuration of the store cannot be written.
-    """
+    """Return the id of this machine; the first time it is made, as random as the id of the operation that needs it."""
     known = find_machine_id(config)
     if known is not None:
         return known
@@ -418,11 +390,7 @@ def machine_id(config: Config, operation: OperationId) -> str:
 
 
 def read_json(store: str, name: str) -> Any:
-    """Return the content of a small JSON file of a store; None if there is none.
-
-    Raises:
-        Corrupt: it is damaged.
-    """
+    """Return the content of a small JSON file of a store, None if there is none; or raise Corrupt."""
     path = os.path.join(store, name)
     try:
         return json.loads(read_regular(path, _MAX_BYTES))
@@ -438,26 +406,19 @@ def _damaged(store: str, name: str) -> Corrupt:
 
 
 def read_sets(store: str, name: str, field: str) -> dict[str, frozenset[str]]:
-    """Return a field of a file that maps names to lists of texts; an empty dict if there is no such file or field.
-
-    Raises:
-        Corrupt: the file is damaged.
-    """
+    """Return a field of a file that maps names to lists of texts; an empty dict if there is no such file or field."""
     return {key: frozenset(map(str, found)) for key, found in _read_field(store, name, field).items()}
 
 
 def read_texts(store: str, name: str, field: str) -> dict[str, dict[str, str]]:
     """Return a field of a file that maps names to objects of texts, as `read_sets` does."""
-    found = _read_field(store, name, field)
-    if not all(isinstance(texts, dict) for texts in found.values()):
-        raise _damaged(store, name)
-    return {key: {str(inner): str(text) for inner, text in texts.items()} for key, texts in found.items()}
+    return {key: {**texts} for key, texts in _read_field(store, name, field).items()}
 
 
 def _read_field(store: str, name: str, field: str) -> dict[str, Any]:
     document = read_json(store, name)
-    known = document.get(field) if isinstance(document, dict) and document.get("v") == 1 else None
-    return {str(key): found for key, found in known.items()} if isinstance(known, dict) else {}
+    known = document.get(field) if isinstance(document, dict) else None
+    return known if isinstance(known, dict) else {}
 
 
 def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> None:
@@ -501,10 +462,7 @@ class NextRepository(NamedTuple):
 
 
 def find_next(address: str) -> NextRepository | None:
-    """Return the repository after the one with an address; None if it has no name that can be numbered.
-
-    The later repositories of a remote, `name-2` to `name-100`, are entries of their own.
-    """
+    """Return the repository after the one with an address; None if it has no name that can be numbered."""
     found = _ADDRESS.fullmatch(address)
     if found is None or address.rstrip("/").rpartition("/")[2].rpartition(":")[2] in _NO_NAMES:
         return None
@@ -536,33 +494,26 @@ def list_family(addresses: Mapping[str, str], name: str) -> list[str]:
 
 
 def read_addresses(store: str) -> dict[str, str]:
-    """Return the addresses of the remotes by name; `sync` checks them.
-
-    Raises:
-        Corrupt: the file is damaged.
-    """
-    return {**_read_remotes(store)["remotes"]}
+    """Return the addresses of the remotes by name; `sync` checks them."""
+    addresses: dict[str, str] = _read_remotes(store)["remotes"]
+    return addresses
 
 
 def read_entries(store: str) -> dict[str, tuple[str, bool]]:
-    """Return the addresses by name, and whether conversations are branches there, as `read_addresses` does."""
+    """Return the addresses by name, and whether conversations are branches there."""
     document = _read_remotes(store)
     branches = document.get("as_branches", [])
     return {name: (address, name in branches) for name, address in document["remotes"].items()}
 
 
 def read_first(store: str) -> str | None:
-    """Return the remote that was added first, if that is known; raises as `read_addresses` does."""
+    """Return the remote that was added first, if that is known."""
     first: str | None = _read_remotes(store).get("first")
     return first
 
 
 def find_default(store: str, setting: str | None) -> str | None:
-    """Return which remote a command is about if it names none; None if that is not clear.
-
-    It is the one that the setting names, whether it exists or not; else `origin`, the first one that was added, or the
-    only one. A later repository of a remote stands for that remote. Raises as `read_addresses` does.
-    """
+    """Return the remote of commands that name none: by the setting, else `origin`, the first or the only one."""
     names = read_addresses(store)
     if setting:
         return find_first(names, setting)
@@ -578,13 +529,9 @@ def _only(addresses: Mapping[str, str]) -> str | None:
 
 
 def _read_remotes(store: str) -> dict[str, Any]:
-    document = read_json(store, REMOTES_FILE)
-    match document:
-        case None:
-            return {"remotes": {}}
-        case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
-            if isinstance(document.get("first", ""), str) and isinstance(document.get("as_branches", []), list):
-                return {**document}
+    document = read_json(store, REMOTES_FILE) or {"remotes": {}}
+    if isinstance(document, dict) and isinstance(document.get("remotes"), dict):
+        return document
     raise _damaged(store, REMOTES_FILE)
 
 
@@ -602,11 +549,5 @@ def write_entries(store: str, entries: Mapping[str, tuple[str, bool]], first: st
 
 
 def read_gone(store: str) -> dict[str, frozenset[str]]:
-    """Return the roots of conversations that remotes had and have no more, by the name of the remote.
-
-    `purge.gone_there` says when they get into the file.
-
-    Raises:
-        Corrupt: the file is damaged.
-    """
+    """Return the roots of conversations that remotes had and have no more, by the name of the remote."""
     return read_sets(store, GONE_FILE, "remotes")

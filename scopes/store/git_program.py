@@ -41,7 +41,7 @@ from scopes.model.operation import (
 from scopes.regular_file import read_regular, sync
 from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
-from scopes.store.locks import is_file_locked, unwound
+from scopes.store.locks import is_file_locked
 from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
 from scopes.store.projects import find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
@@ -113,7 +113,6 @@ def run_git(
     *arguments: str,
     settings: Sequence[str] = (),
     lock: int | None = None,
-    check: bool = True,
     reads: bool = False,
     stdin: str = "",
     actor: tuple[str, str] = ("scopes", "scopes@systems.scopes"),
@@ -123,8 +122,8 @@ def run_git(
     `actor` are name and address for the reflogs. `lock` is the descriptor of the held lock. Git inherits it: if this
     process is killed, the store stays locked until git has ended.
 
-    `reads` leaves the store as it is, which may be on a full or read-only disk. Without `check` the output includes
-    what git reports on standard error, and git may fail.
+    `reads` leaves the store as it is, which may be on a full or read-only disk; git may fail then, and the output
+    includes what it reports on standard error.
 
     Raises:
         Inaccessible: the git program is not installed, or it failed.
@@ -145,7 +144,7 @@ def run_git(
             check=False,
             pass_fds=() if lock is None else (lock,),
         )
-    if not check:
+    if reads:
         return done.stdout + done.stderr
     if done.returncode != 0:
         last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
@@ -202,9 +201,6 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
     """Create a git directory that has the objects, refs and reflogs of a store, and not its configuration or hooks.
 
     It is in the store, so that the next gc finds it if this process is killed, or among the temporary files.
-
-    Raises:
-        Inaccessible: it cannot be created.
     """
     with translated("prepare a directory for git", store):
         if in_store:
@@ -225,7 +221,7 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "x", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
@@ -242,14 +238,8 @@ class Quarantine:
         self.pack_directory = os.path.join(path, "objects", "pack")
 
     def set_known(self, known: Mapping[str, Oid]) -> None:
-        """Replace the refs that git finds, so that what they reach is not sent again, nor a ref made with its value.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
-        path = os.path.join(self.path, _PACKED_REFS)
+        """Replace the refs that git finds, so that what they reach is not sent again, nor a ref made with its value."""
         with translated("prepare a directory for git", self.path):
-            os.unlink(path)
             _write_refs(self.path, known)
 
     def list_packs(self) -> list[str]:
@@ -281,29 +271,25 @@ class Quarantine:
 
 @contextmanager
 def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = True) -> Iterator[Quarantine]:
-    """Make a quarantine in a store, and remove it at the end of the block, also if SIGTERM ends the process in it.
+    """Make a quarantine in a store, and remove it at the end of the block.
 
     known: refs that git finds in it, so that what they reach is not sent again; their names begin with `refs/`
     borrows: whether the objects of the store can be read in it
-
-    Raises:
-        Inaccessible: the disk failed.
     """
     from tempfile import mkdtemp
 
     prunes = Prunes(store)
-    with unwound():
+    with translated("prepare a directory for git", store):
+        path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
+        lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
+    try:
         with translated("prepare a directory for git", store):
-            path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
-            lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
-        try:
-            with translated("prepare a directory for git", store):
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                _fill(path, known, borrows=borrows)
-            yield Quarantine(path, lock, prunes)
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
-            os.close(lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _fill(path, known, borrows=borrows)
+        yield Quarantine(path, lock, prunes)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
 
 
 def _fill(path: str, known: Mapping[str, Oid], *, borrows: bool) -> None:
@@ -335,10 +321,7 @@ def is_in_use(path: str) -> bool:
 
 
 class ReceivedObjects(ObjectsInMemory):
-    """Reads objects of a quarantine, else of the store; what is written stays in memory, in `written`.
-
-    Git has checked the packs before.
-    """
+    """Reads objects of a quarantine, which git has checked, else of the store; what is written stays in memory."""
 
     def __init__(self, repository: Repository, quarantine: Quarantine) -> None:
         super().__init__(repository)
@@ -440,8 +423,7 @@ def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
     """Return those of some files of a project that git ignores; None if that cannot be found out.
 
     The rules are those of the project's `.gitignore` files and `.git/info/exclude`. Its git configuration and its index
-    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored. Git
-    waits for ever at a named pipe in place of a file with rules: then it is ended.
+    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored.
     """
     worktree = find_worktree(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
     if worktree is None:
@@ -475,11 +457,7 @@ class Signer:
         self._settings: Mapping[str, str] | None = None
 
     def sign(self, commit: bytes) -> bytes:
-        """Return the bytes of a commit with a signature, or as they are where the user's git does not sign.
-
-        Raises:
-            Refused: the signature cannot be made; the hint says what to do.
-        """
+        """Return the bytes of a commit with a signature, or as they are where git does not sign; or raise Refused."""
         if self._choice is False:
             return commit
         if self._settings is None:
@@ -494,10 +472,7 @@ class Signer:
         return add_signature(commit, signature)
 
     def _commit_tree(self, commit: bytes, settings: Mapping[str, str]) -> bytes:
-        """Let git write the same commit with a signature into a repository of its own; return it.
-
-        Git looks for the tree and the parents there, but only at what kind of object they are.
-        """
+        """Let git write the same commit with a signature into a repository of its own; return it."""
         head, _, message = commit.partition(b"\n\n")
         fields = [line.partition(" ")[::2] for line in head.decode("utf-8", "surrogateescape").split("\n")]
         tree = next(value for key, value in fields if key == "tree")
@@ -637,13 +612,7 @@ def _refusal(problem: str) -> Refused:
 def check_signatures(
     objects: Objects, commits: Iterable[Oid], directory: str, settings: Mapping[str, str] | None = None
 ) -> dict[Oid, Signature]:
-    """Return git's verdicts about the signatures of commits; commits without a signature are left out.
-
-    directory: the current directory, for conditional settings of git
-
-    Raises:
-        Corrupt, NotFound: a commit cannot be read.
-    """
+    """Return git's verdicts about the signatures of commits; commits without a signature are left out."""
     signed = {oid: data for oid in commits if is_signed(data := read_data(objects, oid, "commit"))}
     if not signed:
         return {}
@@ -685,7 +654,3 @@ def _signature(letter: str, key: str, signer: str, *, is_ssh: bool) -> Signature
         state = UNKNOWN_KEY if is_ssh else UNTRUSTED
     who, name = (cut(clean_line(text), _MAX_NAME) or None for text in (signer, key))
     return Signature(state, None if state in {UNKNOWN_KEY, UNCHECKED} else who, name)
-
-
-def _safe(text: str) -> str | None:
-    return cut(clean_line(text), _MAX_NAME) or None

@@ -109,12 +109,7 @@ def _search(
 
 
 def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
-    """Return True if `ancestor` is reachable from `descendant`; a commit is its own ancestor.
-
-    Raises:
-        NotFound: one of the commits is not in the store.
-        Corrupt, Inaccessible: an object cannot be read.
-    """
+    """Return True if `ancestor` is reachable from `descendant`, or is it; raise NotFound if the store lacks one."""
     if ancestor == descendant:
         return True
     try:
@@ -130,38 +125,26 @@ def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, .
 
     Criss-cross merges have several. libgit2 finds one of them; if either side is linear down to it, there is no other
     one, and the full search is skipped.
-
-    Raises:
-        NotFound: a commit is not in the store.
     """
-    base = _find_merge_base(repository, one, two)
-    if base is None:
-        return ()
-    if _is_line_above(repository, base, (one, two)):
-        return (base,)
-    return drop_ancestors(repository, _paint_common(repository, one, two))
-
-
-def split_histories(
-    repository: Repository, one: Oid, two: Oid
-) -> tuple[tuple[Oid, ...], tuple[Commit, ...], tuple[Commit, ...]]:
-    """Return the merge bases of two commits, and the commits that only the one or the other reaches, oldest first.
-
-    This is `list_merge_bases` and `list_new_commits` for both sides.
-    """
-    bases = list_merge_bases(repository, one, two)
-    return bases, list_new_commits(repository, one, two, bases), list_new_commits(repository, two, one, bases)
-
-
-def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:
-    """Return one of the merge bases; if there are several, it depends on the order of the arguments."""
     try:
         found = str(repository.walker.merge_base(pygit2.Oid(hex=one), pygit2.Oid(hex=two)))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {one} or {two} is not in the store", hint="see: scopes verify") from error
     except OSError as error:
         raise refusal("walk over the history", repository.path, error) from error
-    return Oid(found) if is_oid(found) else None  # the text is "None" if there is none
+    if not is_oid(found):  # the text is "None" if there is none
+        return ()
+    if _is_line_above(repository, Oid(found), (one, two)):
+        return (Oid(found),)
+    return drop_ancestors(repository, _paint_common(repository, one, two))
+
+
+def split_histories(
+    repository: Repository, one: Oid, two: Oid
+) -> tuple[tuple[Oid, ...], tuple[Commit, ...], tuple[Commit, ...]]:
+    """Return the merge bases of two commits, and the commits that only the one or the other reaches, oldest first."""
+    bases = list_merge_bases(repository, one, two)
+    return bases, list_new_commits(repository, one, two, bases), list_new_commits(repository, two, one, bases)
 
 
 def drop_ancestors(repository: Repository, commits: Iterable[Oid]) -> tuple[Oid, ...]:

@@ -12,20 +12,17 @@ import fcntl
 import os
 import shutil
 import signal
-import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from types import FrameType
 from typing import Final
 
 from scopes.clock import jitter
-from scopes.errors import Busy, Corrupt, Inaccessible
+from scopes.errors import Busy, Inaccessible
 from scopes.regular_file import open_regular
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT is an exception already
 _DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
@@ -59,18 +56,13 @@ class StoreLock:
         Raises:
             Busy: another process holds the exclusive lock longer than the timeout.
             Inaccessible: the lock file cannot be created.
-            Corrupt: it is not a regular file.
         """
         with self._hold(fcntl.LOCK_SH):
             yield
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock exclusively.
-
-        Raises:
-            Busy, Inaccessible, Corrupt: as for `shared`.
-        """
+        """Hold the lock exclusively; raises as `shared` does."""
         with self._hold(fcntl.LOCK_EX) as lock:
             _write_text(lock, f"{os.getpid()}\n")
             try:
@@ -102,16 +94,12 @@ class StoreLock:
     def _open(self, name: str) -> int:
         path = os.path.join(self._directory, name)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise Inaccessible(
                 f"cannot lock the store for writing: {os.strerror(error.errno or 0)} ({path})",
                 hint="reading still works; check the permissions and the free space of the store's disk",
             ) from error
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise Corrupt(f"cannot lock the store for writing: {path} is not a regular file", hint="remove it")
-        return descriptor
 
     def _take(self, descriptor: int, mode: int, deadline: float) -> None:
         pause = 0.0005
@@ -229,35 +217,3 @@ def defer_signals() -> Iterator[None]:
         _signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for signal_number in received:
             signal.raise_signal(signal_number)
-
-
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP came; the process ends with it when the block of `unwound` is left."""
-
-
-@contextmanager
-def unwound() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP leave the block by an exception, so that it is tidied up; then they end this process.
-
-    A signal that is ignored or has a handler keeps it. Has no effect outside the main thread.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    arrived: list[int] = []
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        arrived.append(number)
-        if len(arrived) == 1:  # the others must not interrupt the tidying
-            raise Terminated
-
-    heeded = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
-    for number in heeded:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in heeded:
-            signal.signal(number, signal.SIG_DFL)
-        if arrived:
-            signal.raise_signal(arrived[0])

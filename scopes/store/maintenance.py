@@ -63,10 +63,7 @@ def pack_when_needed(repository: Repository) -> bool:
 
 
 def pack_refs_when_needed(repository: Repository) -> None:
-    """Pack the refs if a thousand conversations have loose ones; errors are ignored. Hold the exclusive lock.
-
-    Whoever looks for a ref reads a directory for each conversation otherwise.
-    """
+    """Pack the refs if a thousand conversations have loose ones; errors are ignored. Hold the exclusive lock."""
     with suppress(OSError, ScopesError):
         if len(os.listdir(os.path.join(repository.path, refs.HEADS))) >= _LOOSE_CONVERSATIONS:
             run_git(repository.path, "pack-refs", "--all", lock=repository.lock.descriptor)
@@ -75,11 +72,7 @@ def pack_refs_when_needed(repository: Repository) -> None:
 
 
 def pack(repository: Repository) -> None:
-    """Run git gc, which keeps unreachable objects for two weeks; call it under the exclusive lock.
-
-    Raises:
-        Inaccessible: git is not installed, or it failed; nothing is lost.
-    """
+    """Run git gc, which keeps unreachable objects for two weeks; call it under the exclusive lock."""
     remove_leftovers(repository)
     # --force: the lock is held, so no other gc runs.
     words, settings = (("--aggressive",), _SEARCH) if _is_unsearched(repository) else ((), ())
@@ -98,9 +91,6 @@ def drop_unreachable(repository: Repository) -> None:
     """Write one pack of all that refs and reflogs reach, and delete every other object at once.
 
     Call it under the exclusive lock. Repeating it is harmless; until it has returned, objects may still be there.
-
-    Raises:
-        Inaccessible: as `pack`.
     """
     remove_leftovers(repository)
     lock = repository.lock.descriptor
@@ -122,9 +112,8 @@ def drop_unreachable(repository: Repository) -> None:
 def _is_unsearched(repository: Repository) -> bool:
     """Return True if a large part of the packed bytes was never searched for deltas.
 
-    Git does not search for deltas between objects of the same pack again, and bulk writing makes no deltas: 2,000
-    states of a conversation then take three times the space. A pack that git made of the whole store has a bitmap.
-    Small packs need no extra search: git compares their objects with those of other packs.
+    Bulk writing makes no deltas, and git searches between packs only: 2,000 states of a conversation take three times
+    the space. A pack that git made of the whole store has a bitmap.
     """
     directory = os.path.join(repository.path, "objects", "pack")
     with translated("list the packs", repository.path):
@@ -136,9 +125,7 @@ def _is_unsearched(repository: Repository) -> bool:
 def remove_leftovers(repository: Repository) -> list[str]:
     """Remove temporary files and lock files of dead processes; return their paths. Call it under the exclusive lock."""
     remove_unfinished_stores(repository.path)
-    # The pid file of a killed git: git refuses to run for twelve hours if another process has that pid now.
-    leftovers = [*list_leftovers(repository), "gc.pid"]
-    return remove_orphans(os.path.join(repository.path, path) for path in leftovers)
+    return remove_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
 
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:

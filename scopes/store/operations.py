@@ -25,7 +25,6 @@ _TRAILER = "Scopes-Operation"
 _LIST = "list them: scopes operations list"
 NULL_OID = Oid("0" * 40)
 _BLOCK_BYTES = 1 << 16
-_MAX_LINE_BYTES = 1 << 20
 OPERATION_PREFIX_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
 _ACTOR_DOMAIN = "@actors.scopes"
 _LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\t]*)> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
@@ -33,21 +32,13 @@ _APPEND = re.compile(r"append: (?P<id>\S+) at (?P<time>\S+) after (?P<after>\S+)
 
 
 def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
-    """Yield every operation with its commit, newest first.
-
-    Raises:
-        Corrupt, NotFound: an operation record is damaged or missing.
-    """
+    """Yield every operation with its commit, newest first."""
     for commit in walk_operation_commits(repository):
         yield commit.oid, read_operation(repository, commit)
 
 
 def walk_operation_commits(repository: Repository) -> Iterator[Commit]:
-    """Yield the commit of every operation, newest first; its subject begins with the kind and a colon.
-
-    Raises:
-        Corrupt, NotFound: a commit is damaged or missing.
-    """
+    """Yield the commit of every operation, newest first; its subject begins with the kind and a colon."""
     value = repository.find_ref(refs.OPERATIONS)
     commit = None if value is None else read_commit(repository, Oid(value))
     while commit is not None:
@@ -115,10 +106,7 @@ def _actor_of(who: str) -> str | None:
 
 
 def append_line(repository: Repository, reason: str, first: str | None = None) -> str:
-    """Return the message of the line of an append: `reason`, the time and the tip of the operation log.
-
-    `first` is the first message of the same command, if this is not the first one.
-    """
+    """Return the message of the line of an append: `reason`, the time and the tip of the operation log."""
     wall = wall_nanoseconds()
     time = f"{format_time(wall)[:-1]}{wall // 1000 % 1000:03d}Z"
     tip = repository.raw_ref(refs.OPERATIONS) or NULL_OID
@@ -131,11 +119,6 @@ def parse_append(move: RefMove) -> AppendNote | None:
     if match is None:
         return None
     return AppendNote(match["id"], match["first"] or match["id"], match["time"], match["after"])
-
-
-def has_log(repository: Repository, ref: str) -> bool:
-    """Return True if there is a reflog of a ref, which may be one of an earlier branch of that name."""
-    return os.path.isfile(os.path.join(repository.path, "logs", ref))
 
 
 def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
@@ -161,25 +144,16 @@ def _read_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
 
 
 def _walk_lines_backwards(path: str) -> Iterator[bytes]:
-    """Yield the lines of a file, last first, in bounded memory; a line longer than a block is left out.
-
-    Nothing before a very long line is read: the file is damaged there, and may be a hole of any size.
-    """
-    try:
-        with open_regular(path) as file:
-            end, tail = os.fstat(file.fileno()).st_size, b""
-            line_end = end
-            while end and line_end - end < _MAX_LINE_BYTES:
-                start = max(0, end - _BLOCK_BYTES)
-                file.seek(start)
-                first, *lines = (file.read(end - start) + tail).split(b"\n")
-                yield from reversed(lines)
-                tail, end = first[-_BLOCK_BYTES:], start
-                line_end = start if lines else line_end
-            if not end:
-                yield tail
-    except OSError:
-        return
+    """Yield the lines of a file, last first, block by block."""
+    with contextlib.suppress(OSError), open_regular(path) as file:
+        end, tail = os.fstat(file.fileno()).st_size, b""
+        while end:
+            start = max(0, end - _BLOCK_BYTES)
+            file.seek(start)
+            tail, *lines = (file.read(end - start) + tail).split(b"\n")
+            yield from reversed(lines)
+            end = start
+        yield tail
 
 
 def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
@@ -189,10 +163,7 @@ def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
 
 
 def list_logs(repository: Repository, *prefixes: str) -> list[tuple[float, str]]:
-    """Return the refs with one of the prefixes that have a reflog, each with the time of its file; oldest first.
-
-    That is never before the time of the last line, but it may be later. Git deletes a reflog with its ref.
-    """
+    """Return the refs with one of the prefixes that have a reflog, each with the time of its file; oldest first."""
     top = os.path.join(repository.path, "logs")
     found: dict[str, float] = {}
     for prefix in prefixes:

@@ -82,10 +82,7 @@ def parse_entry(entry: bytes) -> tuple[str, bytes]:
 
 
 class PackIndex:
-    """The objects of one pack in the order in which they were written; `rows` has them by name, 20 raw bytes.
-
-    A dictionary and two arrays take about 170 bytes of memory for each object.
-    """
+    """The objects of one pack in the order in which they were written; `rows` has them by name, 20 raw bytes."""
 
     def __init__(self) -> None:
         self.rows: dict[bytes, int] = {}
@@ -163,11 +160,7 @@ class PackWriter:
             self.discard()
 
     def write(self, kind: str, data: bytes) -> Oid:
-        """Add an object, unless the store or the current pack has it, and return its id.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+        """Add an object, unless the store or the current pack has it, and return its id."""
         name = hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).digest()
         oid = Oid(name.hex())
         if name in self._index.rows or (not self._refers_to_new(kind, data) and self._exists(oid)):
@@ -185,11 +178,7 @@ class PackWriter:
         return oid
 
     def find(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Return kind and data of an object in the current pack; None if it is not in it.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+        """Return kind and data of an object in the current pack; None if it is not in it."""
         name = bytes.fromhex(oid)
         if name not in self._index.rows or self._pack is None:
             return None
@@ -200,11 +189,7 @@ class PackWriter:
             return parse_entry(self._pack.read(*self._index.find_extent(name, self._pack.size)))
 
     def finish(self) -> tuple[str, ...]:
-        """Install the current pack and return the names of all packs installed so far, oldest first.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+        """Install the current pack and return the names of all packs installed so far, oldest first."""
         with self._stopping_on_failure():
             if self._pack is not None:
                 self._complete(self._pack)
@@ -229,10 +214,7 @@ class PackWriter:
         self._has_failed = False
 
     def _refers_to_new(self, kind: str, data: bytes) -> bool:
-        """Return True if the first object that this one refers to is new: then this one is new too.
-
-        This saves most of the lookups in the store, which read the disk for an object that does not exist.
-        """
+        """Return True if the first object that this one refers to is new: then this one is new too."""
         if kind == COMMIT:
             return unhexlify(data[5:45]) in self._index.rows
         if kind != TREE:
@@ -258,13 +240,8 @@ class PackWriter:
             index.append(self._index.format(checksum))
             for file in (pack, index):
                 file.close(durable=self._durable)
-            if not os.path.isfile(f"{target}.idx"):
-                try:
-                    os.rename(pack.path, f"{target}.pack")
-                    os.rename(index.path, f"{target}.idx")
-                finally:
-                    if not os.path.isfile(f"{target}.idx"):
-                        _unlink(f"{target}.pack")
+            os.rename(pack.path, f"{target}.pack")
+            os.rename(index.path, f"{target}.idx")
             if self._durable:
                 sync(self._directory)
             self._installed.append(f"pack-{checksum.hex()}.pack")
@@ -296,10 +273,7 @@ class _TemporaryFile:
         return os.pread(self._descriptor, end - start, start)
 
     def seal(self, count: int) -> bytes:
-        """Write the number of objects into the header of a pack, and the checksum at its end; return the checksum.
-
-        The header is hashed first, so the file is read again, as `git fast-import` does: 5 ms for 64 MB.
-        """
+        """Write the number of objects into the header of a pack, and the checksum at its end; return the checksum."""
         self._flush()
         number = struct.pack(">I", count)
         if os.pwrite(self._descriptor, number, 8) != len(number):
@@ -368,12 +342,7 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     """Collect objects and add them to the store, synced, at the end of the block; none of them if the block fails.
 
     Without `keep` they are discarded in any case: a dry run, whose pack is among the temporary files. Otherwise hold
-    the lock of the store, and move refs only after the block. This also limits how much of each pack libgit2 maps into
-    the memory of this process from now on: by default it maps whole packs, and it reads them for every ref that it
-    moves.
-
-    Raises:
-        Inaccessible: disk full or permission denied.
+    the lock of the store, and move refs only after the block.
     """
     limit_mapped_packs()
     directory = os.path.join(repository.path, "objects", "pack")

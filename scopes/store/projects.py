@@ -50,11 +50,7 @@ class Project:
         return None if self.git_directory is None else os.path.join(self.git_directory, _STORE)
 
     def contains(self, directory: str) -> bool:
-        """Return True if a recorded working directory belongs to the project.
-
-        A directory that exists belongs to the repository around it. One that does not exist any more is judged by its
-        path.
-        """
+        """Return True if a recorded working directory is of the project; one that is gone is judged by its path."""
         if not _is_possible(directory):
             return False
         path = os.path.realpath(directory)
@@ -67,11 +63,7 @@ class Project:
 
 
 def find_project(directory: str, home: str | None = None) -> Project | None:
-    """Return the project of a directory, existing or not; None for the home directory and the root directory.
-
-    A directory that does not exist belongs to the repository around its nearest parent that does. `home` is the user's
-    home directory if not given.
-    """
+    """Return the project of a directory, existing or not; None for the home directory and the root directory."""
     if not _is_possible(directory):
         return Project(directory)
     path = os.path.realpath(directory)
@@ -152,10 +144,7 @@ def _own_directory(dot_git: str) -> str | None:
 
 
 class ReflogEnd:
-    """How far the reflog of HEAD of a worktree went at a moment: the file, its size, and the time in seconds.
-
-    The inode is 0 if there was no file.
-    """
+    """How far the reflog of HEAD of a worktree went at a moment, in seconds; the inode is 0 if there was no file."""
 
     __slots__ = ("at", "git_directory", "inode", "size")
 
@@ -247,7 +236,7 @@ def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = No
     project = find_project_store(cwd)
     if project is not None and os.path.isdir(os.path.join(project, "objects")):
         return project
-    return os.path.join(data_home(environ), "scopes", "store.git")
+    return os.path.join(_user_directory(environ, "XDG_DATA_HOME", "~/.local/share"), "scopes", "store.git")
 
 
 def find_project_store(cwd: str) -> str | None:
@@ -256,16 +245,15 @@ def find_project_store(cwd: str) -> str | None:
     return None if found is None else os.path.join(found.shared, _STORE)
 
 
-def data_home(environ: Mapping[str, str]) -> str:
-    """Return the user's data directory; a relative XDG_DATA_HOME counts as unset (XDG base directories)."""
-    path = environ.get("XDG_DATA_HOME", "")
-    return path if os.path.isabs(path) else os.path.expanduser("~/.local/share")
+def _user_directory(environ: Mapping[str, str], name: str, default: str) -> str:
+    """Return a directory of the user, which may not exist; a relative one counts as unset (XDG base directories)."""
+    path = environ.get(name, "")
+    return path if os.path.isabs(path) else os.path.expanduser(default)
 
 
 def cache_directory(environ: Mapping[str, str]) -> str:
-    """Return the cache directory of scopes, which may not exist; a relative XDG_CACHE_HOME counts as unset."""
-    path = environ.get("XDG_CACHE_HOME", "")
-    return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.cache"), "scopes")
+    """Return the cache directory of scopes, which may not exist."""
+    return os.path.join(_user_directory(environ, "XDG_CACHE_HOME", "~/.cache"), "scopes")
 
 
 def index_directory(cache: str, store: str) -> str:
@@ -277,9 +265,8 @@ def index_directory(cache: str, store: str) -> str:
 
 
 def state_directory(environ: Mapping[str, str]) -> str:
-    """Return the directory for logs and crash files, which may not exist; a relative XDG_STATE_HOME counts as unset."""
-    path = environ.get("XDG_STATE_HOME", "")
-    return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.local/state"), "scopes")
+    """Return the directory for logs and crash files, which may not exist."""
+    return os.path.join(_user_directory(environ, "XDG_STATE_HOME", "~/.local/state"), "scopes")
 
 
 def list_conversations(store: str) -> list[str]:
@@ -330,8 +317,7 @@ def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
 
     A file that cannot be read or includes others may have them.
     """
-    path = environ.get("XDG_CONFIG_HOME", "")
-    user = path if os.path.isabs(path) else os.path.expanduser("~/.config")
+    user = _user_directory(environ, "XDG_CONFIG_HOME", "~/.config")
     for name in ("/etc/gitconfig", os.path.join(user, "git", "config"), os.path.expanduser("~/.gitconfig")):
         try:
             content = read_regular(name, _MAX_CONFIGURATION_BYTES).lower()
@@ -439,20 +425,14 @@ def normalise_url(text: str) -> str | None:
 
 
 def read_remote_urls(git_directory: str | None) -> frozenset[str]:
-    """Return the normalised addresses of the remotes of a repository; none if they cannot be read.
-
-    Only the addresses in its configuration are read: no git process is started, and no included file is followed.
-    """
+    """Return the normalised addresses of the remotes of a repository; none if they cannot be read."""
     settings = () if git_directory is None else read_git_settings(git_directory)
     urls = (normalise_url(value) for section, key, value in settings if section.startswith("remote ") and key == "url")
     return frozenset(url for url in urls if url is not None)
 
 
 def read_git_settings(git_directory: str) -> list[tuple[str, str, str]]:
-    """Return section, key and value of the settings in the configuration of a repository, without what it includes.
-
-    Sections and keys are in lower case; there are none if the file cannot be read.
-    """
+    """Return section and key, in lower case, and value of the settings of a repository, without what it includes."""
     try:
         text = os.fsdecode(read_regular(os.path.join(git_directory, "config"), MAX_CONFIG_BYTES))
     except (OSError, ValueError):

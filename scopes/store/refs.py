@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, OperationId, is_oid
-from scopes.regular_file import MAX_PACKED_BYTES, UNUSABLE, UnusableFile, read_regular
+from scopes.regular_file import MAX_PACKED_BYTES, UnusableFile, read_regular
 
 HEADS = "refs/heads/"
 META = "refs/scopes/meta/"
@@ -166,12 +166,7 @@ def _shown(ref: str) -> str:
 
 
 def read_packed_refs(store: str) -> bytes:
-    """Return the content of a store's `packed-refs`; empty if there is no such file.
-
-    Raises:
-        UnusableFile: it is not a regular file, or it is too large.
-        OSError: the file cannot be read.
-    """
+    """Return the content of a store's `packed-refs`, empty if there is no such file; or raise OSError."""
     try:
         return read_regular(os.path.join(store, "packed-refs"), MAX_PACKED_BYTES)
     except FileNotFoundError:
@@ -179,16 +174,8 @@ def read_packed_refs(store: str) -> bytes:
 
 
 def parse_packed_refs(content: bytes, prefixes: tuple[str, ...]) -> dict[str, str]:
-    """Return object ids by ref name, for the names that begin with one of the prefixes.
-
-    Lines that are not refs (the header, peeled tags, damage) are skipped, and so is an incomplete last line.
-    """
+    """Return object ids by ref name, for the names that begin with one of the prefixes."""
     return {line[_NAME_START:]: line[: _NAME_START - 1] for line in _choose_lines(content, prefixes)}
-
-
-def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
-    """Return the names of the refs of `parse_packed_refs`."""
-    return [line[_NAME_START:] for line in _choose_lines(content, prefixes)]
 
 
 def find_packed_ref(content: bytes, name: str) -> str | None:
@@ -235,42 +222,25 @@ class RefFiles(NamedTuple):
     packed: bytes
 
     def state_of(self, prefixes: tuple[str, ...]) -> str:
-        """Return a digest that changes whenever a ref with one of the prefixes changes.
-
-        It also changes if such refs are packed, or if any other ref in `packed-refs` changes.
-        """
+        """Return a digest that changes whenever a ref with one of the prefixes changes."""
         digest = hashlib.sha256(self.packed)
         loose = sorted(item for item in self.loose.items() if item[0].startswith(prefixes))
         digest.update(repr(loose).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
 
     def list_damaged(self, prefixes: tuple[str, ...]) -> list[str]:
-        """Return the refs with one of the prefixes whose files are damaged, sorted by name.
-
-        A file that is not a regular file is damaged, and so is a symbolic link to a directory.
-        """
+        """Return the refs with one of the prefixes whose files are damaged, sorted by name."""
         return sorted(name for name, value in self.loose.items() if value is None and name.startswith(prefixes))
 
     def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
-        """Return all refs whose names begin with one of the prefixes, sorted by name; a symbolic ref as `ref: <name>`.
-
-        A ref whose loose file is damaged is left out; its value in `packed-refs` is older and is not used.
-
-        Raises:
-            Corrupt: `packed-refs` is damaged.
-        """
+        """Return the intact refs with one of the prefixes, sorted by name; a symbolic ref as `ref: <name>`."""
         _check_packed(self.packed)
         refs: dict[str, str | None] = {**parse_packed_refs(self.packed, prefixes), **self.loose}
         return {name: value for name, value in sorted(refs.items()) if value is not None}
 
 
 def read_loose_ref(store: str, name: str) -> str | None:
-    """Return the value of a ref that has a file of its own; None if it has none.
-
-    Raises:
-        ValueError: the file is damaged.
-        OSError: it cannot be read.
-    """
+    """Return the value of a ref that has a file of its own, None if it has none; raise ValueError if it is damaged."""
     try:
         value = _read_loose(f"{store}/{name}")
     except (FileNotFoundError, NotADirectoryError):
@@ -281,28 +251,17 @@ def read_loose_ref(store: str, name: str) -> str | None:
 
 
 def read_ref_files(store: str, prefixes: tuple[str, ...], read_packed: Callable[[], bytes] | None = None) -> RefFiles:
-    """Read the files of the refs whose names begin with one of the prefixes.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix), _read_loose)}
+    """Read the files of the refs whose names begin with one of the prefixes, or raise OSError."""
+    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, prefix, _read_loose)}
     return RefFiles(loose, read_packed() if read_packed else read_packed_refs(store))
 
 
 def list_ref_names(store: str, prefixes: tuple[str, ...], read_packed: Callable[[], bytes]) -> set[str]:
-    """Return the names of the refs that begin with one of the prefixes, also of damaged ones.
-
-    Raises:
-        Corrupt: `packed-refs` is damaged.
-        OSError: a directory cannot be read.
-    """
-    walks = (_walk_loose(store, *_split(prefix), lambda path: path) for prefix in prefixes)
-    names = {name for walk in walks for name, _ in walk}
+    """Return the names of the refs that begin with one of the prefixes, also of damaged ones."""
+    names = {name for prefix in prefixes for name, _ in _walk_loose(store, prefix, lambda path: path)}
     packed = read_packed()
     _check_packed(packed)
-    names.update(parse_packed_names(packed, prefixes))
-    return names
+    return names | parse_packed_refs(packed, prefixes).keys()
 
 
 @lru_cache(maxsize=1)  # a command that reads many refs checks the same content again and again
@@ -311,35 +270,20 @@ def _check_packed(packed: bytes) -> None:
         raise Corrupt("packed-refs of the store is damaged", hint="repair it: scopes repair")
 
 
-def _split(prefix: str) -> tuple[str, str]:
-    directory, _, start = prefix.rpartition("/")
-    return directory, start
-
-
-def _walk_loose(
-    store: str, directory: str, start: str, read: Callable[[str], str | None]
-) -> Iterator[tuple[str, str | None]]:
-    """Yield name and value of every loose ref in a directory whose file name begins with `start`; None if damaged.
-
-    Symbolic links to directories are not followed.
-    """
-    pending = [(directory, start)]
+def _walk_loose(store: str, prefix: str, read: Callable[[str], str | None]) -> Iterator[tuple[str, str | None]]:
+    """Yield name and value of every loose ref whose name begins with a prefix; None if damaged."""
+    pending = [prefix]
     while pending:
-        directory, start = pending.pop()
+        directory, _, start = pending.pop().rpartition("/")
         try:
             with os.scandir(os.path.join(store, directory)) as entries:
                 matching = [entry for entry in entries if entry.name.startswith(start)]
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except OSError as error:
-            if error.errno not in UNUSABLE:
-                raise
-            yield directory, None  # too deep, or a loop of links
-            continue
         for entry in matching:
             name = f"{directory}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                pending.append((name, ""))
+                pending.append(f"{name}/")
             elif not name.endswith(".lock"):
                 try:
                     yield name, read(entry.path)

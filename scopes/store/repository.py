@@ -130,22 +130,13 @@ def note_prune(store: str) -> None:
     Raises:
         Inaccessible: the disk is full, or not writable; nothing may be deleted.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with translated("prepare to delete objects", store):
-        descriptor = os.open(os.path.join(store, _PRUNES_FILE), flags, 0o600)
-        try:
-            os.write(descriptor, b"\n")
-        finally:
-            os.close(descriptor)
+    with translated("prepare to delete objects", store), open(os.path.join(store, _PRUNES_FILE), "ab") as file:
+        file.write(b"\n")
 
 
-def again_after_prunes(store: str, work: Callable[[], _Value], tries: int = 3) -> _Value:
-    """Return the result of some work; it is done again if it failed, and objects were deleted meanwhile.
-
-    Raises:
-        ScopesError: that of the work, of the last time.
-    """
-    for _ in range(tries - 1):
+def again_after_prunes(store: str, work: Callable[[], _Value]) -> _Value:
+    """Return the result of some work; it is done again, twice, if it failed and objects were deleted meanwhile."""
+    for _ in range(2):
         prunes = Prunes(store)
         try:
             return work()
@@ -158,11 +149,10 @@ def again_after_prunes(store: str, work: Callable[[], _Value], tries: int = 3) -
 class Repository:
     """One open store.
 
-    `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted.
-    `committed` describes the last commit, for the message after an interrupt. `command_operations` are those of the
-    present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes` knows what was
-    deleted since the store was opened; `store.transactions` opens it again then.
+    clear_message: makes of a stored message what is read of it, while text leaves the store with secrets redacted
+    committed: describes the last commit, for the message after an interrupt
+    command_operations: those of the present command that the next one belongs to
+    prunes: knows what was deleted since the store was opened
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
@@ -205,21 +195,13 @@ class Repository:
         return git
 
     def forget_pruned(self) -> None:
-        """Open the store again if objects were deleted: libgit2 goes on finding those of a pack that is gone.
-
-        An object that is found is not written again.
-        """
+        """Open the store again if objects were deleted: libgit2 goes on finding them, and does not write them again."""
         if self.prunes.have_run():
             self.prunes = Prunes(self.path)
             self.close()
 
     def require_writable(self) -> None:
-        """Raise an error if the store cannot be written.
-
-        Raises:
-            TooNew: the format of the store is newer than this version of scopes.
-            Refused: the repository shows an earlier state.
-        """
+        """Raise TooNew or Refused if the format of the store is newer, or the repository shows an earlier state."""
         if self.is_past:
             raise Refused(
                 "an earlier state of the store can only be read",
@@ -232,12 +214,7 @@ class Repository:
             )
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object; small trees and commits are kept in memory, which are read again.
-
-        Raises:
-            NotFound: the store has no such object.
-            Corrupt: the object is damaged.
-        """
+        """Return kind and bytes of an object, or raise NotFound or Corrupt; small trees and commits stay in memory."""
         found = self.recent.get(oid)
         if found is None:
             found = self._read_from_disk(oid)
@@ -312,17 +289,12 @@ class Repository:
 
     def find_symbolic(self, name: str) -> tuple[str | None, str | None]:
         """Return the value of a symbolic ref and that of the branch ref that it names, as they are at one moment."""
-
-        def follow(find: Callable[[str], str | None]) -> tuple[str | None, str | None]:
-            value = find(name)
+        while True:
+            value = self.find_ref(name)
             target = (value or "").removeprefix(refs.SYMBOLIC)
-            return value, find(target) if target.startswith(refs.HEADS) else None
-
-        if self.listed is None:
-            found, pending = self._read_consistently(lambda: follow(self.raw_ref))
-            if not pending:
-                return found
-        return follow(self.find_ref)
+            tip = self.find_ref(target) if target.startswith(refs.HEADS) else None
+            if tip is not None or self.find_ref(name) == value:
+                return value, tip
 
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
@@ -342,10 +314,7 @@ class Repository:
         return names - {refs.PENDING, *(name for name, value in pending.items() if value is None)}
 
     def read_refs(self, *prefixes: str) -> tuple[RefFiles, dict[str, str]]:
-        """Read the ref files with these prefixes once; return them and the values that `list_refs` returns.
-
-        They agree unless an operation is pending.
-        """
+        """Read the ref files with these prefixes once; return them and the values that `list_refs` returns."""
         if self.listed is not None and self.listed.is_past:
             past = self.listed.list_refs(prefixes)
             return RefFiles({**past}, b""), past
@@ -357,11 +326,7 @@ class Repository:
         return files, {name: value for name, value in merged if value is not None}
 
     def raw_ref(self, name: str) -> str | None:
-        """Return the value of a ref on disk, without the values of a pending operation.
-
-        Raises:
-            Corrupt: the ref is damaged, or one of its files is not a regular file.
-        """
+        """Return the value of a ref on disk, without the values of a pending operation; or raise Corrupt."""
         if self.listed is not None and self.listed.is_past:
             return self.listed.find(name)
         if "/." in name:
@@ -393,10 +358,7 @@ class Repository:
             return read_ref_files(self.path, prefixes, self._read_packed_refs)
 
     def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
-        """Call `read` until no operation ran at the same time; return also the new values of a pending operation.
-
-        The last stamp of an earlier call is the first one of this call: if it is the same, nothing has moved since.
-        """
+        """Call `read` until no operation ran at the same time; return also the new values of a pending operation."""
         before = self._last_stamp or self._read_stamp()
         while True:
             value = read()
@@ -510,8 +472,6 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     if "HEAD" in list_damaged_files(path):
         return Corrupt(f"the file HEAD of the store {path} is missing or damaged", hint=REPAIR)
     text = str(error).replace(path, "").lower()
-    if "owner" in text or "owned" in text:
-        return _foreign(path)
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
@@ -614,10 +574,7 @@ def adopt(path: str) -> None:
 
 
 def remove_unfinished_stores(path: str) -> None:
-    """Remove the temporary directories that dead processes left while they created the store at `path`.
-
-    A process that is still at it finds that the store exists.
-    """
+    """Remove the temporary directories that dead processes left while they created the store at `path`."""
     directory, store = os.path.split(os.path.abspath(path))
     with contextlib.suppress(OSError):
         for name in os.listdir(directory):
@@ -627,13 +584,7 @@ def remove_unfinished_stores(path: str) -> None:
 
 @contextmanager
 def empty_store() -> Iterator[Repository]:
-    """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
-
-    Nothing in it is synced to the disk, because it is deleted anyway.
-
-    Raises:
-        Inaccessible: temporary files cannot be written.
-    """
+    """Open an empty temporary store for a block: the preview of a command whose store does not exist."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="scopes-") as directory:

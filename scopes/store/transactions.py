@@ -10,16 +10,16 @@ is an orphan.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import takewhile
 
 from scopes.clock import jitter, seconds_of
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
-from scopes.regular_file import read_regular, sync
+from scopes.regular_file import sync
 from scopes.store import refs
 from scopes.store.git_program import PRIVATE_PREFIX, QUARANTINE_PREFIX, list_abandoned, run_git
 from scopes.store.locks import LOCK_FILE, defer_signals, find_orphans, remove_orphans
@@ -46,7 +46,6 @@ from scopes.store.repository import OPERATION_FILE, Prunes, Repository, read_ope
 _TRIES = 5
 _MAX_REASON = 1000  # characters of a line of a reflog
 _MANY_REFS = 100  # in an operation, that are worth to rewrite `packed-refs`
-_MAX_REFLOG_BYTES = 256 << 20  # about a million appends
 # The refs are not synced one by one: git syncs `packed-refs`, into which they are packed before the operation is over.
 _SETTINGS = ("core.fsync=all,-reference",)
 _ALL_REFS = "refs/"
@@ -165,11 +164,7 @@ def _try_append(
 
 
 def _check_failed_move(repository: Repository, ref: str, commit: Oid, error: BaseException) -> None:
-    """Handle an error of a ref update: the ref is unchanged, or it has the new value and was not synced.
-
-    Raises:
-        Inaccessible: the ref is unchanged, or it was moved and cannot be synced; the message says which.
-    """
+    """Raise Inaccessible after a failed move: the ref is unchanged, or it was moved and cannot be synced."""
     what = ref.removeprefix(refs.HEADS)
     if repository.raw_ref(ref) != commit:
         raise refusal(f"move {what}", repository.path, error) from error
@@ -304,8 +299,7 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     """Set every ref of a committed operation to its new value, then the operation log, then delete the marker ref.
 
     An operation that moves the log itself (expire) is not recorded in it. Deletions come first, so that a name can
-    become a directory of names. The reflog of the operation log also has the ids, which completion offers. Repeating
-    this is harmless.
+    become a directory of names. Completion offers the ids in the reflog of the log. Repeating this is harmless.
     """
     reason = one_line(f"{operation.kind}: {operation.summary}", _MAX_REASON)  # a name in it may have any character
     _copy_reflogs(repository, operation)
@@ -320,10 +314,7 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
 
 
 def move_many(repository: Repository, changes: Sequence[RefChange], reason: str) -> None:
-    """Move the direct refs of a committed operation, with reflogs, and pack all refs; nothing if git refuses.
-
-    The caller holds the exclusive lock.
-    """
+    """Move the direct refs of a committed operation, with reflogs, and pack all refs; nothing if git refuses."""
     lines = [
         f"update {change.ref}\0{change.new or NULL_OID}\0{change.old or NULL_OID}\0"
         for change in changes
@@ -380,14 +371,12 @@ def _copy_reflogs(repository: Repository, operation: Operation) -> None:
     A copy that fails is left out, such as that of `x` which becomes `x/y`: only `undo` of its appends and times such as
     `main@{yesterday}` need it.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     for new_name, source in renamed_branches(operation.changes).items():
         path, copy = (os.path.join(repository.path, "logs", ref) for ref in (source, new_name))
         with suppress(OSError):
             if os.path.isfile(path) and repository.raw_ref(new_name) is None:  # else an earlier try moved it
                 os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
-                with open(os.open(copy, flags, 0o600), "wb") as file:
-                    file.write(read_regular(path, _MAX_REFLOG_BYTES))
+                shutil.copyfile(path, copy)
 
 
 def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
@@ -398,14 +387,9 @@ def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
     for change in listed:
         sources = [ref for ref, value in removed.items() if value == change.new]
         if change.old is None and sources:
-            renamed[change.ref] = max(sources, key=lambda ref: _count_common_names(ref, change.ref))
+            new_name = change.ref[::-1]
+            renamed[change.ref] = max(sources, key=lambda ref: len(os.path.commonpath((ref[::-1], new_name))))
     return renamed
-
-
-def _count_common_names(one: str, two: str) -> int:
-    """Return how many names at the end of two refs are equal."""
-    pairs = zip(reversed(one.split("/")), reversed(two.split("/")), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def remove_orphan_lock(repository: Repository, ref: str) -> None:

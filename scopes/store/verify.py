@@ -30,7 +30,7 @@ from scopes.store.locks import remove_orphans
 from scopes.store.maintenance import EXPIRE, remove_leftovers
 from scopes.store.objects import REPAIR, object_id, pygit2, translated
 from scopes.store.operations import NULL_OID, RefMove, list_logs, walk_moves, walk_operations
-from scopes.store.refs import parse_packed_names, read_packed_refs
+from scopes.store.refs import parse_packed_refs, read_packed_refs
 from scopes.store.repository import (
     FORMAT_VERSION,
     HEAD,
@@ -40,7 +40,7 @@ from scopes.store.repository import (
     check_owner,
     list_damaged_files,
 )
-from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, set_ref
+from scopes.store.transactions import finish_pending, list_orphans, set_ref
 
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
@@ -54,7 +54,6 @@ _DAMAGED = re.compile(
 )
 _POINTER = re.compile(r"^error: (?P<name>refs/\S+): invalid sha1 pointer (?P<oid>[0-9a-f]{40})$", re.MULTILINE)
 _NAME_END = re.compile(r"[~^:@]")  # what follows the ref in the name of an object
-_QUARANTINE = "scopes-quarantine"
 _PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\0-\x20\x7f]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
 _PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
@@ -81,7 +80,7 @@ class RefDefect:
 
     def finding(self) -> Finding:
         """Return the defect as it is reported."""
-        return Finding(self.severity, _shown(self.ref), self.problem, self.cure)
+        return Finding(self.severity, self.ref.removeprefix(refs.HEADS), self.problem, self.cure)
 
 
 def walk_file_defects(repository: Repository) -> Iterator[Finding]:
@@ -130,7 +129,7 @@ def walk_object_defects(repository: Repository) -> Iterator[Finding]:
         problem = "not checked: the git program is not installed"
         yield Finding("warning", "objects", problem, "install git")
         return
-    output = run_git(repository.path, *_FSCK, check=False, reads=True)
+    output = run_git(repository.path, *_FSCK, reads=True)
     damaged = {Oid(found.replace("/", "")) for found in _DAMAGED.findall(output)}
     names = {Oid(match["oid"]): match["name"] or "" for match in _MISSING.finditer(output)}
     names |= {Oid(match["oid"]): match["name"] for match in _POINTER.finditer(output)}
@@ -138,7 +137,7 @@ def walk_object_defects(repository: Repository) -> Iterator[Finding]:
     for oid in dict.fromkeys([*names, *sorted(damaged)]):
         ref = _NAME_END.split(names.get(oid, ""), maxsplit=1)[0]
         problem = f"object {oid} is damaged" if oid in damaged else f"object {oid} is not in the store"
-        where = f"{_shown(ref)}: {oid}" if ref else oid
+        where = f"{ref.removeprefix(refs.HEADS)}: {oid}" if ref else oid
         yield Finding("error", where, problem, _RESTORE)
 
 
@@ -168,7 +167,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if move is not None and move.new != NULL_OID and expected.get(ref, move.new) is not None:
             latest[ref] = move.new
     yield from (_lost_ref(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
-    packed = parse_packed_names(read_packed_refs(repository.path), ("refs/",))
+    packed = parse_packed_refs(read_packed_refs(repository.path), ("refs/",))
     unsorted = "packed-refs is not sorted: git does not find this ref in it"  # its search is binary
     for above, ref in itertools.pairwise(packed):
         if ref < above and ref in values:
@@ -220,20 +219,13 @@ def _is_intact(repository: Repository, value: str) -> bool:
         return False
 
 
-def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[Finding]:
-    """Report lock files, temporary files and an unfinished operation that dead processes left.
-
-    Without the exclusive lock they may be those of living processes.
-    """
-    for path in list_orphans(repository) if locked else list_leftovers(repository):
+def walk_leftover_defects(repository: Repository) -> Iterator[Finding]:
+    """Report lock files, temporary files and an unfinished operation that dead processes left."""
+    for path in list_orphans(repository):
         yield Finding("warning", path, "a process died and left this file", "remove it: scopes gc")
     if repository.raw_ref(refs.PENDING) is not None:
         cure = "the next command that writes will finish it"
         yield Finding("warning", refs.PENDING, "an operation is committed, but not all of its refs are moved", cure)
-
-
-def _shown(ref: str) -> str:
-    return ref.removeprefix(refs.HEADS)
 
 
 class Repair(NamedTuple):
@@ -248,29 +240,21 @@ class Quarantine:
 
     def __init__(self, store: str) -> None:
         time = re.sub("[^0-9TZ]", "", now())
-        self.path = os.path.join(store, _QUARANTINE, f"{time}-{random_bytes(3).hex()}")
+        self.path = os.path.join(store, "scopes-quarantine", f"{time}-{random_bytes(3).hex()}")
         self._store = store
 
     def copy(self, name: str) -> None:
-        """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
+        """Keep a file of the store that is about to be replaced."""
         source, target = os.path.join(self._store, name), os.path.join(self.path, name)
-        if not os.path.lexists(source):
-            return
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        try:
-            os.link(source, target, follow_symlinks=False)
-        except OSError:  # a file system without hard links
+        if os.path.lexists(source):
+            os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
             shutil.copyfile(source, target, follow_symlinks=False)
-            sync(target)
-        sync(os.path.dirname(target))
+            for synced in (target, os.path.dirname(target)):
+                sync(synced)
 
 
 def repair_unopened(path: str) -> tuple[Repair, ...]:
-    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there.
-
-    Raises:
-        Inaccessible: the store belongs to another user, or cannot be written.
-    """
+    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there."""
     damaged, quarantine = list_damaged_files(path), Quarantine(path)
     for name in damaged:
         check_owner(path)
@@ -286,9 +270,6 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
     """Repair the store and yield what was done, or would be done; call it under the exclusive lock.
 
     A `dry_run` cannot foresee what can be repaired only after another repair.
-
-    Raises:
-        Inaccessible: a file cannot be written; what was yielded is done.
     """
     with translated("repair the store", repository.path):
         yield from _rebuild_pack_indexes(repository, quarantine, dry_run=dry_run)

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError, SecretsFound
 from scopes.exporters.atomic_save import check_target, write_file
-from scopes.history.titles import read_first_prompt
+from scopes.history.handles import read_first_prompt
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode

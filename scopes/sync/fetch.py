@@ -9,8 +9,8 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, TooNew
+from scopes.history.handles import heading_of, walk_main
 from scopes.history.names import list_branch_tips
-from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.lazy_patterns import compile_lazily

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from scopes.history.titles import first_prompt, walk_main
+from scopes.history.handles import first_prompt, walk_main
 from scopes.ids import Oid
 from scopes.model.conversation import Manifest
 from scopes.sanitize import SUBJECT_LENGTH

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from scopes.clock import format_seconds
 from scopes.conversation.list import list_conversations
 from scopes.errors import Inaccessible, NotFound
-from scopes.history.titles import PROMPT, TITLE, Heading
+from scopes.history.handles import PROMPT, TITLE, Heading
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository

@@ -114,20 +114,17 @@ def find_ranks(paths: RankFilePaths, encoding: Encoding) -> tuple[bytes | None, 
 
 def walk_rank_files(paths: RankFilePaths, encoding: Encoding) -> Iterator[tuple[RankFileRow, bytes | None]]:
     """Yield the existing rank files, preferred first, with their content; None if it is not right or not readable."""
-    for path, origin in _candidate_paths(paths, encoding):
+    candidates = [(paths.own_file(encoding), "cache")]
+    if paths.tiktoken_cache:
+        name = sha1(encoding.url.encode(), usedforsecurity=False).hexdigest()
+        candidates.insert(0, (os.path.join(paths.tiktoken_cache, name), "tiktoken"))
+    file = os.path.join(_PACKAGE_DATA, f"{encoding.name}.tiktoken.gz")
+    candidates += [(os.path.join(directory, file), "carrier") for directory in paths.packages]
+    for path, origin in candidates:
         if os.path.lexists(path):
             data = read_private_file(path)
             right = data is not None and sha256(data).hexdigest() == encoding.sha256
             yield RankFileRow(path=path, origin=origin, right=right), data if right else None
-
-
-def _candidate_paths(paths: RankFilePaths, encoding: Encoding) -> Iterator[tuple[str, str]]:
-    if paths.tiktoken_cache:
-        name = sha1(encoding.url.encode(), usedforsecurity=False).hexdigest()
-        yield os.path.join(paths.tiktoken_cache, name), "tiktoken"
-    yield paths.own_file(encoding), "cache"
-    for directory in paths.packages:
-        yield os.path.join(directory, _PACKAGE_DATA, f"{encoding.name}.tiktoken.gz"), "carrier"
 
 
 _MAX_BLANK = 500_000  # characters; tiktoken panics on longer runs of white space

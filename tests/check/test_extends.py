@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.check.policy import DEFAULT_TESTS, Layer, Suppression, merge_layers, parse_policy
+from scopes.check.default_tests import DEFAULT_TESTS
+from scopes.check.policy import Layer, Suppression, merge_layers, parse_policy
 from scopes.check.policy_sources import CommittedTree, WorkingTree
 from scopes.check.rules.registry import PARAMETERS
 from scopes.errors import Invalid

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.check.default_tests import DEFAULT_TESTS
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.findings import LEVELS
 from scopes.check.own_rule_forms import _FORMS
 from scopes.check.own_rules import KINDS
-from scopes.check.policy import DEFAULT_TESTS, FAIL_ON, FORMS_HINT, PRESETS, Policy, parse_policy
+from scopes.check.policy import FAIL_ON, FORMS_HINT, PRESETS, Policy, parse_policy
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid, NotFound
 from tests.check.made_runs import judge, make_run, parse, shell

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.check.shell import parse_commands
-from scopes.check.shell_state import Word
-from scopes.check.shell_unwrap import Input, find_opaque_program, item_of, unwrap
+from scopes.check.shell_state import Input, Word
+from scopes.check.shell_unwrap import find_opaque_program, item_of, unwrap
 from tests.check.shell_lines import run_lines
 
 LANGUAGE = "runs a text in another language"

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from scopes.cli.command_docs import read_docs
-from scopes.cli.command_line import LONG, SHORT, split_words
-from scopes.cli.invocation import before_separator
+from scopes.cli.command_line import LONG, SHORT, before_separator, split_words
 from scopes.cli.table import TABLE
 from tests.cli.running import PRODUCT, scopes
 

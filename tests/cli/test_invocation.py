@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from scopes.cli.invocation import Invocation, before_separator
+from scopes.cli.command_line import before_separator
+from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused
 from tests.cli.running import PRODUCT, scopes
 

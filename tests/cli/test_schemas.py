@@ -69,6 +69,15 @@ def test_an_error_is_a_valid_document(conversation):
     check("error", {"error": conversation.run_refused("log", "nowhere", code=4)})
 
 
+@pytest.mark.parametrize("steps", [["branch", "other"], ["delete", "--yes"]])
+def test_a_redo_of_what_made_or_removed_refs_is_valid(conversation, steps):
+    """A report of a user: a ref that the undo had removed has no `new`, which the schema required."""
+    conversation.append("main", "hello")
+    conversation.run(steps[0], conversation.id, *steps[1:])
+    for verb in ("undo", "redo"):
+        check(verb, conversation.run(verb, "--json"))
+
+
 def test_help_lists_and_prints_the_schemas(conversation):
     listed = [line.split("\t")[0] for line in conversation.run("help", "schemas").splitlines()]
     assert listed == sorted(STORED["documents"])

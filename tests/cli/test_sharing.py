@@ -58,7 +58,7 @@ def test_a_fetch_and_a_clone_load_only_what_they_need(run, shared, tmp_path):
     }
     rare = {
         "scopes.conversation.new_rename_delete", "scopes.history.purged", "scopes.purge.derived",
-        "scopes.purge.links", "scopes.store.git_program", "scopes.sync.edit_remotes",
+        "scopes.purge.links", "scopes.sync.edit_remotes",
         "scopes.sync.grown_tips", "scopes.sync.remote_projects", "scopes.sync.source_check",
     }  # fmt: skip
     assert all("scopes.sync.format_check" in each for each in modules.values())

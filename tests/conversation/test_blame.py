@@ -8,7 +8,7 @@ from scopes.clock import new_id
 from scopes.conversation.append import append
 from scopes.conversation.changes import blame
 from scopes.conversation.conflicts import resolve_conflict
-from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge import MergeOptions, continue_merge, merge
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.render.rendering import piped, seen_lines
@@ -89,12 +89,11 @@ def test_the_result_of_a_tool_is_blamed_on_the_agent_that_called_it(repository):
     (row,) = found.rows
     assert (row.head.author, row.call_message.author, row.call.fields["name"]) == ("tool", "planner", "Edit")
     assert row.call.fields["input"] == {"file_path": "b/app.py"}
-    assert found.on_active_branch
     (line,) = piped(found).splitlines()
     assert line.split("\t")[1:7:2] == ["planner", "files/b/app.py", "edit"]
     assert line.endswith("→ Edit b/app.py")
     lines = seen_lines(found)
-    assert lines[0] == "On conv-001/main, the active branch:"
+    assert lines[0] == "On conv-001/main:"
     assert lines[1] == "files/b/app.py: edit"
     assert lines[2].endswith("→ Edit b/app.py")
     assert "planner" in lines[2]
@@ -125,6 +124,20 @@ def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
     merge(repository, "conv-001", "fix", target="main")
     found = blame(repository, "conv-001/main", file="p.py")
     assert [row.head.id for row in found.rows] == appended
+
+
+def test_a_file_of_which_both_versions_were_taken_has_both_values(repository):
+    """A report of a user: the value was `None`."""
+    history(repository, "main: a", "fix@a:")
+    for name, digest in (("main", "11"), ("fix", "22")):
+        touch = {"path": "src/a.py", "op": "edit", "content_hash": f"sha256:{digest}"}
+        say(repository, f"conv-001/{name}", "edited", author=name, files=[touch])
+    merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="manual"))
+    resolve_conflict(repository, "conv-001", "1", take="both", author=Author("erin", "human"))
+    continue_merge(repository, "conv-001")
+    found = blame(repository, "conv-001/main", file="src/a.py")
+    assert "\tedit, sha256:11 | edit, sha256:22\t" in piped(found)
+    assert "src/a.py: edit, sha256:11 | edit, sha256:22" in "\n".join(seen_lines(found))
 
 
 @pytest.mark.parametrize(

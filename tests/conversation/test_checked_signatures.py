@@ -186,7 +186,7 @@ def test_the_command_line_does_not_merge_what_it_cannot_sign(repository, home):
 
 def test_show_has_the_signatures_of_the_recent_messages(repository, home, merged):
     seen = with_signatures(repository, show(repository, "conv-001", recent=2), str(home))
-    assert [each and each.state for each in seen.recent_signatures] == [None, "good"]
+    assert [each.signature and each.signature.state for each in seen.recent] == [None, "good"]
 
 
 def test_cat_has_the_signature_of_its_message_and_none_of_another_one(repository, home, merged):
@@ -201,7 +201,7 @@ def test_a_forged_message_is_bad_in_show_and_cat(repository, home, merged):
     move(repository, ("refs/heads/conv-001/forged", None, forged))
     assert with_signatures(repository, cat(repository, "conv-001/forged"), str(home)).signature.state == "bad"
     seen = with_signatures(repository, show(repository, "conv-001/forged", recent=1), str(home))
-    assert seen.recent_signatures[0].state == "bad"
+    assert seen.recent[0].signature.state == "bad"
 
 
 def test_the_command_line_shows_signatures_of_a_conversation_and_of_a_message(repository, merged):

@@ -162,24 +162,6 @@ def test_many_loose_objects_are_a_warning(repository, monkeypatch):
     assert (check.state, check.detail, check.cure) == ("warning", "about 20000", "scopes gc")
 
 
-def test_a_pending_operation_and_leftovers_are_warnings(repository):
-    """P4."""
-    drawn = history(repository, "main: a")
-    git(repository, "update-ref", "refs/scopes/pending", drawn.oids["a"])
-    open(os.path.join(repository.path, "refs/heads/conv-001/main.lock"), "wb").close()
-    found = checks(repository)
-    assert (found["pending operation"].state, found["leftovers"].state) == ("warning", "warning")
-    assert found["leftovers"].cure == "scopes gc"
-
-
-def test_files_of_a_process_that_is_writing_are_not_reported(repository):
-    """R3: a lock file of a ref, while its process holds the lock of the store."""
-    history(repository, "main: a")
-    open(os.path.join(repository.path, "refs/heads/conv-001/main.lock"), "wb").close()
-    with repository.lock.exclusive():
-        assert "leftovers" not in checks(repository)
-
-
 def test_little_free_disk_space_is_a_warning(repository, monkeypatch):
     room = os.statvfs(repository.path)
     small = os.statvfs_result((4096, 4096, *tuple(room)[2:3], 10, 10, *tuple(room)[5:]))

@@ -116,6 +116,6 @@ def test_a_message_appended_with_git_is_read(repository):
     history(repository, "main: a")
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
     git(repository, "update-ref", "refs/heads/conv-001/main", commit)
-    assert [head.subject for head in show(repository, "conv-001").recent] == ["a", "by hand"]
+    assert [each.head.subject for each in show(repository, "conv-001").recent] == ["a", "by hand"]
     say(repository, "conv-001", "b")
     assert git(repository, "log", "--format=%s", "conv-001/main").splitlines()[:3] == ["b", "by hand", "a"]

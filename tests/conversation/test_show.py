@@ -121,7 +121,7 @@ def test_an_abandoned_branch_is_shown_only_on_request_or_if_active(repository):
 def test_recent_messages_are_the_latest_of_all_branches_oldest_first(repository, count, expected):
     """S4-54."""
     history(repository, "main: a b", "fix@a: c d")
-    assert "".join(head.subject for head in show(repository, "conv-001", recent=count).recent) == expected
+    assert "".join(each.head.subject for each in show(repository, "conv-001", recent=count).recent) == expected
 
 
 def test_a_drawing_has_every_commit_parents_before_children(repository):
@@ -153,7 +153,7 @@ def test_a_branch_started_by_a_tool_call_names_its_agent_and_the_call(repository
 
 def test_recent_messages_include_their_bodies(repository):
     history(repository, "main: a b c d")
-    assert [message.text for message in show(repository, "conv-001").recent_bodies] == ["b", "c", "d"]
+    assert [each.message.text for each in show(repository, "conv-001").recent] == ["b", "c", "d"]
 
 
 def test_an_empty_conversation_is_shown(repository):
@@ -247,7 +247,7 @@ def test_one_branch_is_shown_with_its_own_recent_messages(repository):
     history(repository, "main: a b", "fix@a: c")
     view = show(repository, "conv-001/fix")
     assert ([row.name for row in view.branches], view.branch, view.branch_count) == (["fix"], "fix", 2)
-    assert [head.subject for head in view.recent] == ["a", "c"]
+    assert [each.head.subject for each in view.recent] == ["a", "c"]
     assert view.messages == 2
     with pytest.raises(NotFound, match="there is no branch 'nope'"):
         show(repository, "conv-001/nope")

@@ -18,9 +18,9 @@ from scopes.exporters.undo_session import follow_undo
 from scopes.handover.checkout import CheckoutRequest, checkout, plan_checkout, print_session
 from scopes.handover.native.registry import WRITERS
 from scopes.handover.resume import User
+from scopes.history.handles import Heading, read_heading
 from scopes.history.messages import plain_message, read_body, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
-from scopes.history.titles import Heading, read_heading
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.reproject import reproject
 from scopes.tokens.count import RankFilePaths, choose_tokenizer

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from scopes.conversation.show import read_original, show
+from scopes.history.handles import read_heading
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
-from scopes.history.titles import read_heading
 from scopes.importers import session_commits
 from scopes.importers.handed_over import OwnWords
 from scopes.memory.prompt_preface import build_preface

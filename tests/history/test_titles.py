@@ -8,7 +8,7 @@ from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.conversation.show import show
 from scopes.conversation.stats import files, stats
-from scopes.history.titles import Heading, read_first_prompt, read_heading
+from scopes.history.handles import Heading, read_first_prompt, read_heading
 from scopes.search.run import search
 from tests.render.rendering import piped
 from tests.support.history import history, say

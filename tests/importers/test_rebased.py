@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.rebase import rebase
+from scopes.conversation.rebase import Replayed, rebase
 from scopes.conversation.undo import undo
 from scopes.history.names import list_branch_tips
-from scopes.importers.branch_updates import TRACKING
+from scopes.history.sources import TRACKING
 from scopes.importers.import_sources import import_sources
-from scopes.merge.replay import Replayed
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.history import texts
 

@@ -17,19 +17,20 @@ from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, NotFound
 from scopes.facts.propose import Proposal, propose
+from scopes.history.handles import MAP_FILE
 from scopes.history.messages import read_message
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
-from scopes.history.titles import read_map
 from scopes.ids import Oid
 from scopes.importers.formats.events import Draft, SessionRecord
 from scopes.importers.import_sources import import_sources
 from scopes.importers.reproject import reproject
 from scopes.importers.verify_source import verify_source
 from scopes.memory.update import update
+from scopes.model import encoding
 from scopes.model.message import Author, Part
 from scopes.store.maintenance import drop_unreachable
-from scopes.store.objects import read_blob, read_commit, walk_blobs
+from scopes.store.objects import find_blob, read_blob, read_commit, walk_blobs
 from scopes.store.refs import MEMORY, PROPOSED_FACTS
 from scopes.store.repository import open_repository
 from scopes.store.transactions import exclusive_write
@@ -221,7 +222,8 @@ def test_facts_and_memory_name_the_new_messages(store, ref):
 def test_the_map_says_what_became_what(store):
     old = message(store, "conv-001").id
     [row] = run(store, reworded("b", "B")).conversations
-    document = read_map(store, read_commit(store, Oid(store.find_ref(row.map_ref))).tree)
+    tree = read_commit(store, Oid(store.find_ref(row.map_ref))).tree
+    document = encoding.load(find_blob(store, tree, MAP_FILE))
     assert document["messages"][old] == message(store, "conv-001").id
     assert len(document["messages"]) == 4
 

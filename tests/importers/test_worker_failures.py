@@ -19,7 +19,7 @@ from scopes.importers.worker_pool import WorkerPool, count_workers
 from scopes.store.config import Setting
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
-from tests.support.fork_server import DEVNULL, StartedProgram
+from tests.support.fork_server import DEVNULL, StartedProgram, find_server
 from tests.support.store import FAST, ROOT, assert_sound, make_store, open_store
 
 
@@ -49,6 +49,7 @@ def children():
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     """Every pool of this file leaves no child, no open pipe and no blocked signal."""
+    find_server()  # it is a child, too, from its first use on
     before = count_pipes(), signal.pthread_sigmask(signal.SIG_BLOCK, []), children()
     yield
     assert (count_pipes(), signal.pthread_sigmask(signal.SIG_BLOCK, []), children()) == before

@@ -46,7 +46,7 @@ def test_a_damaged_page_is_found_by_sqlite_and_the_index_is_built_again(reposito
     right = ask(repository, directory)
     put(directory, "index.sqlite", intact[:at] + b"\x55" * (len(intact) - at))
     first = search(repository, WORDS[0], index_directory=str(directory))
-    assert (first.coverage.index, len(first.notes)) == ("rebuilt", 1)
+    assert (first.coverage.searched.state, len(first.notes)) == ("rebuilt", 1)
     assert ask(repository, directory) == right
 
 

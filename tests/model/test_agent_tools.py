@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
-
 import pytest
 
 from scopes.model.message import Part
-from scopes.model.tools import MARKUPS, PREAMBLES, RUNNING, is_refused, is_shell
+from scopes.model.tools import is_refused, is_shell
+from scopes.render.text.tool_outcome import output_of
 from tests.support.tool_calls import REFUSED
 
 
@@ -27,35 +24,17 @@ def test_a_shell_is_known_by_its_name_also_of_an_mcp_server(name, expected):
     assert is_shell(name) is expected
 
 
-def test_the_pattern_of_every_agent_compiles():
-    text = "Chunk ID: 1\nWall time: 2.5 seconds\nOutput:\nhello"
-    [found] = [found for pattern in PREAMBLES if (found := re.compile(pattern, re.DOTALL).match(text))]
-    assert (found["seconds"], text[found.end() :]) == ("2.5", "hello")
-    marked = [
-        "Exit code 1\nno such file",
-        "<untrusted_context>\nno such file\n</untrusted_context>",
-        "no such file\n<exited with exit code 1>",
-    ]
-    assert [re.compile(p, re.DOTALL).sub("", text) for p, text in zip(MARKUPS, marked, strict=True)] == [
-        "no such file",
-        "no such file",
-        "no such file",
-    ]
-    assert any(re.compile(pattern, re.MULTILINE).search("x\nProcess running with session ID 3") for pattern in RUNNING)
-
-
-def test_two_agents_may_both_state_the_duration_before_an_output():
-    """In a fresh interpreter: the patterns are compiled when the module is imported."""
-    program = """
-from scopes.model import tools
-tools.PREAMBLES = (*tools.PREAMBLES, r"\\Atook (?P<seconds>[0-9]+)s\\n")
-from scopes.model.message import Part
-from scopes.render.text.tool_outcome import outcome_spans, output_of
-part = Part("tool_result", {"call_id": "c", "output": "took 7s\\nfound it"})
-print(output_of(part), [span.text for span in outcome_spans("c", [part])])
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "found it [' · ', 'done', ' · ', '7.0 s']\n"
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("Chunk ID: 1\nWall time: 2.5 seconds\nOutput:\nhello", "hello"),
+        ("Exit code 1\nno such file", "no such file"),
+        ("<untrusted_context>\nno such file\n</untrusted_context>", "no such file"),
+        ("no such file\n<exited with exit code 1>", "no such file"),
+    ],
+)
+def test_what_the_tool_did_not_write_is_left_out(output, expected):
+    assert output_of(Part("tool_result", {"output": output})) == expected
 
 
 @pytest.mark.parametrize(

@@ -150,12 +150,6 @@ def test_a_call_that_names_no_file_has_no_edits(name, arguments):
     assert edits_of_call(call(name, arguments), {}) == []
 
 
-def test_a_result_without_its_call_has_only_the_changes_that_it_reports():
-    assert edits_of_call(None, {"originalFile": THREE}) == []
-    [edit] = edits_of_call(None, {"changes": {PATH: {"type": "delete", "content": THREE}}})
-    assert (edit.op, edit.before) == ("delete", THREE)
-
-
 # Codex
 
 
@@ -248,13 +242,13 @@ def test_reported_changes_are_added_deleted_updated_and_moved_files():
 
 
 def test_an_update_without_its_diff_is_an_edit_whose_text_is_unknown():
-    [edit] = edits_of_call(None, {"changes": {PATH: {"type": "update"}}})
+    [edit] = edits_of_call(call("apply_patch", {}), {"changes": {PATH: {"type": "update"}}})
     assert (edit.op, apply_edit(edit, THREE)) == ("edit", None)
 
 
 def test_a_call_that_changes_very_many_files_is_cut_off():
     changes = {f"{number}.py": {"type": "add", "content": ""} for number in range(MAX_EDITS + 10)}
-    assert len(edits_of_call(None, {"changes": changes})) == MAX_EDITS
+    assert len(edits_of_call(call("apply_patch", {}), {"changes": changes})) == MAX_EDITS
 
 
 # line ends

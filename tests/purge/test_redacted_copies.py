@@ -8,7 +8,7 @@ import pytest
 
 from scopes.conversation.new_rename_delete import delete, rename_conversation
 from scopes.conversation.show import show
-from scopes.history.titles import RedactedCopy, list_copies
+from scopes.history.handles import RedactedCopy, list_copies
 from scopes.purge.redact import redact
 from tests.cli.running import PRODUCT, scopes
 from tests.render.rendering import seen_lines

@@ -51,6 +51,7 @@ from scopes.conversation.diff import (
     RangeDifference,
     RangePair,
     RangeSide,
+    read_content,
 )
 from scopes.conversation.list import ConversationList
 from scopes.conversation.log import Bisection, BisectPoint, BisectStep, CommitTurn, Log, LogEntry, TurnLink
@@ -93,10 +94,10 @@ from scopes.handover.resume import Resumption
 from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged
 from scopes.history.activity import Tokens
+from scopes.history.handles import RedactedCopy
 from scopes.history.messages import MessageHeader
 from scopes.history.metadata import RemoteState
 from scopes.history.names import Revision
-from scopes.history.titles import RedactedCopy
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HooksChanged, HookState
 from scopes.hosts.install_state import InstallState
@@ -109,6 +110,7 @@ from scopes.importers.reproject import Reprojected, ReprojectedConversation
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.caches import ConversationRow
+from scopes.index.full_text import IndexStatus
 from scopes.live.hook_status import HooksStatus
 from scopes.live.watch import SourceRecorded
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
@@ -252,7 +254,7 @@ SIGNED = Signature("good", "carol@example.com", "SHA256:q1")
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
-    recent=(SECURE, COVERAGE, CONFLICT),
+    recent=tuple(LogEntry(head=each) for each in (SECURE, COVERAGE, CONFLICT)),
     branch_count=3,
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
@@ -456,17 +458,23 @@ DIFFERENCE = Difference(
     ),
 )  # fmt: skip
 
+
+def numbered(number, of):
+    """Return a message of a range."""
+    return NumberedMessage(number, of, of.subject, body(of), read_content(body(of)))
+
+
 RANGES = RangeDifference(
     old=RangeSide("main..fix@{1}", CONVERSATION, oid("old"), 3),
     new=RangeSide("main..fix", CONVERSATION, oid("fix"), 3),
     pairs=(
-        RangePair(equal=True, old=NumberedMessage(1, PROMPT, PROMPT.subject), new=NumberedMessage(1, PROMPT, PROMPT.subject), similarity=1.0),
-        RangePair(old=NumberedMessage(2, SECURE, SECURE.subject)),
+        RangePair(equal=True, old=numbered(1, PROMPT), new=numbered(1, PROMPT), similarity=1.0),
+        RangePair(old=numbered(2, SECURE)),
         RangePair(
-            old=NumberedMessage(3, CALL, CALL.subject), new=NumberedMessage(2, CALL, CALL.subject), similarity=0.75,
+            old=numbered(3, CALL), new=numbered(2, CALL), similarity=0.75,
             lines=("@@ -1,2 +1,2 @@", " same", "-old [bold]line", "+new line"),
         ),
-        RangePair(new=NumberedMessage(3, LONG, LONG.subject)),
+        RangePair(new=numbered(3, LONG)),
     ),
 )  # fmt: skip
 
@@ -910,8 +918,8 @@ HIT = SearchHit(
     snippet=(Piece("…Why does the\n\n  "), Piece("login", found=True), Piece(" fail on Safari, "), Piece("Login", found=True), Piece(" again?")),
 )  # fmt: skip
 FOUND = SearchCoverage(
-    query="login", shown=2, hits=12, conversation=None, conversations=14, branches=20, messages=1234, index="fresh", read=0,
-    damaged=0, unreadable=0,
+    query="login", shown=2, hits=12, conversation=None,
+    searched=IndexStatus(state="fresh", read=0, conversations=14, branches=20, messages=1234, damaged=0, unreadable=0),
 )  # fmt: skip
 TITLED = replace(FOUND, titles=(TitleHit(CONVERSATION, "Login fails on Safari"),))
 DEEP = SearchHit(
@@ -1031,7 +1039,10 @@ SAMPLES = {
             VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
         ),
         "show-empty": EMPTY_VIEW,
-        "show-signed": replace(VIEW, recent_signatures=(None, SIGNED, Signature("unknown key", None, "SHA256:q2"))),
+        "show-signed": replace(VIEW, recent=tuple(
+            replace(each, signature=signature)
+            for each, signature in zip(VIEW.recent, (None, SIGNED, Signature("unknown key", None, "SHA256:q2")), strict=True)
+        )),
         "show-redacted": replace(EMPTY_VIEW, redacted=RedactedCopy("conv-002", "conv-001")),
         "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
         "one-branch": BRANCHES[1],
@@ -1154,7 +1165,10 @@ SAMPLES = {
         "show": OperationView(operation=CREATE, commit=oid("commit")),
         "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
         "undo": Undone(target=CREATE, redo=False, operation=OPERATION, actor="carol"),
-        "redo": Undone(target=UNDO, redo=True, operation=OPERATION, actor="carol"),
+        "redo": Undone(
+            target=replace(UNDO, changes=tuple(RefChange(each.ref, each.new, each.old) for each in CREATE.changes)),
+            redo=True, operation=OPERATION, actor="carol",
+        ),
         "undo-append": Undone(target=APPENDED, redo=False, operation=OPERATION, actor="carol"),
         "undo-command": Undone(
             target=CREATE, also=(UNDO, CREATE), redo=False, operation=OPERATION, actor="carol", active_branch="main"
@@ -1391,9 +1405,12 @@ SAMPLES = {
     "search": {
         "found": WithOptions(Search(items=(HIT, DEEP, TITLED), hits=(HIT, DEEP), coverage=TITLED), ViewOptions(around=True)),
         "hit": HIT,
-        "coverage": replace(FOUND, index="updated", read=3),
+        "coverage": replace(FOUND, searched=FOUND.searched._replace(state="updated", read=3)),
         "nothing": Search(
-            items=(), hits=(), coverage=replace(FOUND, shown=0, hits=0, conversation=CONVERSATION, index="in-memory", read=1300, damaged=1),
+            items=(), hits=(), coverage=replace(
+                FOUND, shown=0, hits=0, conversation=CONVERSATION,
+                searched=FOUND.searched._replace(state="in-memory", read=1300, damaged=1),
+            ),
             notes=(Note("the search index cannot be kept: attempt to write a readonly database", "it would be in /nowhere"),),
         ),
     },

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from scopes.render.box import draw_box, fit_widths, truncate_spans
+from scopes.render.box import draw_box, fit_widths
 from scopes.render.view import Column, Span
+from scopes.render.wrap import truncate_spans
 from tests.render.hostile import OUR_COLORS, hostile_texts
 
 COLUMNS = [Column("ID", "id"), Column("Participants", flexible=True), Column("Branches"), Column("Activity", "time")]

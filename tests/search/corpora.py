@@ -144,10 +144,12 @@ def _field_matches(field, document, branches) -> bool:
         case "agent":
             return document.author_kind == "agent" and fnmatchcase(fold(document.author), pattern)
         case "tool":
-            return any(fnmatchcase(fold(tool), pattern) for tool in document.tools)
+            return any(fnmatchcase(fold(tool), pattern) for field, tool in document.touched if field == "tool")
         case "file":
             globs = (pattern, f"{pattern}/*", f"*/{pattern}")
-            return any(fnmatchcase(fold(path), glob) for path in document.files for glob in globs)
+            return any(
+                fnmatchcase(fold(path), glob) for field, path in document.touched if field == "file" for glob in globs
+            )
     return fnmatchcase(fold(getattr(document, field.name)), pattern)
 
 

@@ -114,6 +114,8 @@ def test_a_conversation_is_one_more_condition():
         ("a (b OR is:good)", 9, "'good' is not a valid value of is:"),
         ("exit:one", 1, "'one' is not an exit code"),
         ("exit:1.5", 1, "'1.5' is not an exit code"),
+        ("a tokens:>", 3, "'>' is not a number of tokens"),
+        ("tokens:-5", 1, "'-5' is not a number of tokens"),
         ("in:text", 1, "in: limits where words and re: are searched"),
         ("author:x in:text", 10, "in: limits where words and re: are searched"),
         ("a (in:text OR b)", 4, "in: limits where words and re: are searched"),
@@ -151,6 +153,8 @@ def test_an_invalid_regular_expression_is_refused(pattern):
         ("NOT -re:x", "matches(0, message.number)", 1, None),
         ("author:c re:x", "matches(0, message.number)", 1, None),
         ("(re:x OR is:failed)", "({is}) OR (matches(0, message.number))", 1, None),
+        ("tokens:5", "token_count(message.number) = 5", 0, None),
+        ("(tokens:<=5 OR is:failed)", "({is}) OR (token_count(message.number) <= 5)", 0, None),
         ("(re:x re:y OR a)", "({a}) OR ((matches(0, message.number)) AND (matches(1, message.number)))", 2, None),
     ],
 )

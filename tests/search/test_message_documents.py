@@ -53,7 +53,7 @@ def test_the_payload_of_a_typed_message_is_indexed(append):
 def test_files_and_tools_are_indexed(append):
     files = [{"path": "new.py", "op": "rename", "from": "old.py"}]
     entry = append("moved", files=files, tool="git")[0]
-    assert (entry.files, entry.tools) == (("new.py", "old.py"), ("git",))
+    assert entry.touched == (("file", "new.py"), ("file", "old.py"), ("tool", "git"))
 
 
 def test_a_tool_result_has_the_tool_of_its_call(append):
@@ -63,11 +63,11 @@ def test_a_tool_result_has_the_tool_of_its_call(append):
     append(parts=calls)
     append(parts=[{"type": "tool_result", "call_id": "2", "output": "x"}])
     entries = append(parts=[{"type": "tool_result", "call_id": "1", "output": "y"}])
-    assert [entry.tools for entry in entries] == [("Bash", "Read"), ("Read",), ("Bash",)]
+    assert [[name for _, name in entry.touched] for entry in entries] == [["Bash", "Read"], ["Read"], ["Bash"]]
 
 
 def test_a_tool_result_far_from_its_call_has_no_tool(append):
     append(parts=[{"type": "tool_call", "call_id": "1", "name": "Bash", "input": {}}])
     for number in range(20):
         append(str(number))
-    assert append(parts=[{"type": "tool_result", "call_id": "1", "output": "y"}])[-1].tools == ()
+    assert append(parts=[{"type": "tool_result", "call_id": "1", "output": "y"}])[-1].touched == ()

@@ -1,4 +1,4 @@
-"""The search fields is:, exit: and project:, --count, and the note about unknown fields (D8)."""
+"""The search fields is:, exit:, tokens: and project:, --count, and the note about unknown fields (D8)."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def found(conversation, *words):
         ("exit:1", ["it failed"]),
         ("exit:0", ["it worked"]),
         ("exit:*", ["it worked", "it failed"]),
+        ("tokens:<=6 text", ["plain parser text"]),
+        ("NOT tokens:>3 OR exit:1", ["status only", "it failed"]),
     ],
 )
 def test_outcomes_narrow_a_search(conversation, query, subjects):
@@ -62,7 +64,7 @@ def test_project_selects_the_conversations_of_a_directory(conversation, tmp_path
     assert found(conversation, "project:cafe") == []
 
 
-@pytest.mark.parametrize(("query", "count"), [("is:failed", "3"), ("it", "3"), ("zebra", "0")])
+@pytest.mark.parametrize(("query", "count"), [("is:failed", "3"), ("it", "3"), ("tokens:>200", "1"), ("zebra", "0")])
 def test_count_prints_only_the_number(conversation, query, count):
     done = conversation.run_main("search", query, "--count", "-q")
     assert (done.stdout, done.returncode) == (f"{count}\n", 0 if count != "0" else 1)

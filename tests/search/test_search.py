@@ -171,7 +171,7 @@ def test_a_damaged_message_is_skipped_and_counted(repository, ask):
         file.write(b"damage")
     found = ask("alpha OR beta")
     assert ids(found) == [drawn.ids["alpha"]]
-    assert (found.coverage.unreadable, found.coverage.messages) == (1, 1)
+    assert (found.coverage.searched.unreadable, found.coverage.searched.messages) == (1, 1)
 
 
 def test_a_repaired_conversation_is_found_again(repository, ask):
@@ -179,11 +179,11 @@ def test_a_repaired_conversation_is_found_again(repository, ask):
     drawn = history(repository, "main: alpha beta")
     history(repository, "main: alpha")
     restore = remove_object(repository, drawn.oids["beta"])
-    assert (len(ask("alpha").hits), ask("alpha").coverage.damaged) == (1, 1)
+    assert (len(ask("alpha").hits), ask("alpha").coverage.searched.damaged) == (1, 1)
     restore()
     found = ask("alpha")
-    assert (len(found.hits), found.coverage.damaged) == (2, 0)
-    assert ask("alpha").coverage.index == "fresh"
+    assert (len(found.hits), found.coverage.searched.damaged) == (2, 0)
+    assert ask("alpha").coverage.searched.state == "fresh"
 
 
 def _loose(repository, commit, name):
@@ -291,4 +291,4 @@ def test_the_total_of_an_index_does_without_a_damaged_conversation(repository, d
     remove_object(repository, made.oids["alpha"])
     meter = Meter()
     found = search(repository, "one", index_directory=str(directory), progress=meter)
-    assert (meter.expected, meter.done, found.coverage.damaged) == (3, 3, 1)
+    assert (meter.expected, meter.done, found.coverage.searched.damaged) == (3, 3, 1)

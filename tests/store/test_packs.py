@@ -425,15 +425,6 @@ def test_a_failed_system_call_leaves_a_complete_pack_or_nothing(store, monkeypat
     git_bytes(store, "fsck", "--strict", "--full")
 
 
-def test_an_existing_pack_is_not_replaced(store):
-    inodes = []
-    for _ in range(2):
-        with writer(store) as pack:
-            write_chain(pack, 3)
-        inodes.append([os.stat(path_of(store, name)).st_ino for name in files(store)])
-    assert inodes[0] == inodes[1]
-
-
 def test_a_pack_without_an_index_is_completed(store):
     with writer(store) as pack:
         write_chain(pack, 3)
@@ -441,17 +432,6 @@ def test_a_pack_without_an_index_is_completed(store):
     with writer(store) as pack:
         written, _ = write_chain(pack, 3)
     assert read_all(pygit2.Repository(store), written) == written
-
-
-def test_a_pack_whose_index_cannot_be_installed_is_removed(store, tmp_path):
-    elsewhere = init_bare(str(tmp_path / "elsewhere.git"))
-    with writer(elsewhere) as pack:
-        write_chain(pack, 3)
-    in_the_way = pack.finish()[0].replace(".pack", ".idx")
-    os.mkdir(path_of(store, in_the_way))
-    with pytest.raises(Inaccessible), writer(store) as pack:
-        write_chain(pack, 3)
-    assert files(store) == [in_the_way]
 
 
 @pytest.mark.parametrize(

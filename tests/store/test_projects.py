@@ -8,7 +8,6 @@ import pytest
 
 from scopes.store.projects import (
     choose_store,
-    data_home,
     find_project,
     find_project_store,
     find_store_project,
@@ -284,4 +283,4 @@ def test_outside_a_repository_there_is_no_project_store(tmp_path):
 )
 def test_a_relative_data_home_counts_as_unset(named, expected, monkeypatch):
     monkeypatch.setenv("HOME", "/h")
-    assert data_home({"XDG_DATA_HOME": named}) == expected
+    assert choose_store({"XDG_DATA_HOME": named}, "/") == f"{expected}/scopes/store.git"

@@ -73,7 +73,7 @@ def run_program(
         replies, reply = socket.socketpair()
         stack.enter_context(replies)
         with reply:
-            socket.send_fds(_server(), [data], [*streams.childs, reply.fileno()])
+            socket.send_fds(find_server(), [data], [*streams.childs, reply.fileno()])
         streams.close_childs()
         pid = int(replies.recv(20))
         try:
@@ -113,7 +113,7 @@ class StartedProgram:
             streams = _Streams(stack, stdin, PIPE, stderr)
             self._replies, reply = socket.socketpair()
             with reply:
-                socket.send_fds(_server(), [pickle.dumps(request)], [*streams.childs, reply.fileno()])
+                socket.send_fds(find_server(), [pickle.dumps(request)], [*streams.childs, reply.fileno()])
             streams.close_childs()
             self.stdin, self.stdout, self.stderr = streams.open(text=text)
         self.pid = int(self._replies.recv(20))
@@ -278,7 +278,7 @@ def listen(path: str | os.PathLike[str], program: str) -> Iterator[None]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(os.fspath(path))
         listener.listen()
-        _server()
+        find_server()
         accepting = threading.Thread(target=_accept, args=(listener, program))
         accepting.start()
         try:
@@ -316,7 +316,7 @@ _servers: dict[int, tuple[socket.socket, subprocess.Popen]] = {}
 _start = threading.Lock()
 
 
-def _server() -> socket.socket:
+def find_server() -> socket.socket:
     """Return the connection to the server of this process; it ends with this process."""
     with _start:  # threads of one test ask at the same moment
         if os.getpid() not in _servers:

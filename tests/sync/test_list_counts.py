@@ -117,11 +117,6 @@ def test_a_damaged_record_of_the_remote_hides_the_counts_only(theirs, damage):
     assert counts(theirs) == {"conv-001": (None, None)}
 
 
-def test_a_damaged_list_of_remotes_hides_the_counts_only(theirs):
-    write_bytes(f"{theirs.path}/{REMOTES_FILE}", b"{")
-    assert counts(theirs) == {"conv-001": (None, None)}
-
-
 @pytest.fixture
 def index(tmp_path):
     """The directory of the index."""

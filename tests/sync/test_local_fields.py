@@ -14,8 +14,8 @@ from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, Oid
-from scopes.merge.in_progress import WAITING, list_in_progress
-from scopes.model.conversation import ACP, BranchEntry
+from scopes.merge.in_progress import list_in_progress
+from scopes.model.conversation import ACP, WAITING, BranchEntry
 from scopes.store.objects import read_commit
 from scopes.store.refs import meta_ref
 from scopes.store.transactions import exclusive_write

@@ -18,9 +18,9 @@ from scopes.server.doctor_checks import begin_mcp, check_agents, check_hooks, ch
 def doctor(context: usage.Context) -> int:
     """Check the installation and the store.
 
-    Checks versions, git, permissions, locks and leftover files; the versions of the Agent Client Protocol (ACP) and of
-    the Model Context Protocol (MCP); which agents are installed or have transcripts here; their hooks, MCP
-    servers and skills. Changes nothing.
+    Checks versions, git, permissions and the lock; the versions of the Agent Client Protocol (ACP) and of the Model
+    Context Protocol (MCP); which agents are installed or have transcripts here; their hooks, MCP servers and skills.
+    Changes nothing.
 
     Examples:
       scopes doctor

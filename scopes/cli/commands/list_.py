@@ -103,7 +103,7 @@ def list_(
     )  # fmt: skip
     result = _list(invocation, wanted)
     if (terminal or data) and result.conversations and has_copies(invocation.store_path):
-        from scopes.history.titles import list_copies
+        from scopes.history.handles import list_copies
 
         copies = list_copies(invocation.repository())
         result = replace(result, copies={each.copy: each.original or "" for each in copies})

@@ -58,9 +58,9 @@ def search(
     Every branch is searched. All words must occur, or one of them with --any. Write OR, NOT or -word, parentheses, "a
     phrase" and pref*; case does not matter. Put -- before a query that begins with -. Fields narrow the search:
     author: agent: kind: tool: file: model: branch: tag: project: before: after: (* stands for any text), is:failed and
-    exit:1 for results of tools; and in:text, in:reasoning, in:tool_input or in:tool_result limits where words and re:
-    are searched. file: takes a path, the end of one, or a directory. Another word before a colon is searched as text,
-    with a note; one that resembles a field is refused.
+    exit:1 for results of tools, tokens:>2000 (estimated); and in:text, in:reasoning, in:tool_input or in:tool_result
+    limits where words and re: are searched. file: takes a path, the end of one, or a directory. Another word before a
+    colon is searched as text, with a note; one that resembles a field is refused.
 
     The best hits come first; a wide terminal and --json show their scores. With --newest, and in a query without words,
     the newest come first, without a score.

@@ -20,8 +20,8 @@ from scopes.exporters.html.usage_chart import UsageCounter, name_of_model, show_
 from scopes.exporters.json_export import utf8
 from scopes.exporters.selection import ExportSelection
 from scopes.exporters.transcript import Transcript, read_transcript
+from scopes.history.handles import typed_text
 from scopes.history.messages import read_body
-from scopes.history.titles import typed_text
 from scopes.ids import BranchName, Oid
 from scopes.result import plural
 from scopes.secrets.gates import gate_of

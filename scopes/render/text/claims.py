@@ -112,8 +112,7 @@ def render_blame_list(result: BlameList, view: View) -> None:
         return
     revision = result.revision
     place = revision.branch or revision.oid[:SHORT_ID_LENGTH]
-    active = ", the active branch" if result.on_active_branch else ""
-    view.line("On ", Span(f"{revision.conversation}/{place}", "branch"), f"{active}:")
+    view.line("On ", Span(f"{revision.conversation}/{place}", "branch"), ":")
     for row in result.rows:
         view.sentence(Span(claim_name(row.key, row.agent), "heading"), ": ", _value_text(row))
         head = row.call_message or row.head
@@ -233,8 +232,9 @@ def render_file_list(result: FileList, view: View) -> None:
 
 def _value_text(row: BlameRow) -> str:
     """Return the value of a claim; of a file without recorded content only the operation."""
-    if group_of(row.key) == "files" and isinstance(row.value, dict) and row.value.get("content") is None:
-        return str(row.value.get("operation"))
+    match group_of(row.key), row.value:
+        case "files", {"operation": str(operation), **rest} if "content" not in rest:
+            return operation
     return claim_text(row.key, row.value)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
-from scopes.history.messages import NO_TEXT, MessageHeader, display_time
+from scopes.history.messages import NO_TEXT, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import (
@@ -36,6 +35,7 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scopes.conversation.log import LogEntry
     from scopes.conversation.new_rename_delete import (
         BranchDeleted,
         ConversationCreated,
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
         DeletedList,
         Renamed,
     )
-    from scopes.history.sessions import Ending
-    from scopes.model.message import Message
 
 _KEY_WIDTH = len("Directory: ")
 _COUNTS_WIDTH = len("├─ " + " (100 messages)" + "merged")
@@ -73,14 +71,12 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
     if result.recent:
         view.line()
         view.line(Span("Recent Activity:", "key"))
-    bodies, endings, signatures = result.recent_bodies, result.recent_endings, result.recent_signatures
     from scopes.render.text.verify_signatures import signature_spans
 
-    for head, message, ending, signature in zip_longest(result.recent, bodies, endings, signatures):
-        view.line(*_recent_line(head, message, ending, view))
-        if signature is not None:
-            spans = signature_spans(signature)
-            _write_line(view, Span("  Signed: ", "key"), *spans)
+    for entry in result.recent:
+        view.line(*_recent_line(entry, view))
+        if entry.signature is not None:
+            _write_line(view, Span("  Signed: ", "key"), *signature_spans(entry.signature))
     view.line()
     view.line(Span("Details:", "key"))
     for name, *value in _details(result):
@@ -244,16 +240,15 @@ def render_branch_deleted(result: BranchDeleted, view: View) -> None:
         write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
 
 
-def _recent_line(
-    head: MessageHeader, message: Message | None, ending: Ending | None, view: View
-) -> tuple[str | Span, ...]:
+def _recent_line(entry: LogEntry, view: View) -> tuple[str | Span, ...]:
     """Return a message as one line, as in a log."""
+    head = entry.head
     when = f"[{_ago(display_time(head))}]"
     who = author(head.author, head.author_kind)
-    mark = ending_mark(head, ending)
+    mark = ending_mark(head, entry.ending)
     room = view.width - len(when) - len(who.text) - count_span_cells(mark) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
-    summary = (subject(head),) if spoken else summarize(head, message, room)
+    summary = (subject(head),) if spoken else summarize(head, entry.message, room)
     line = (Span(when, "time"), " ", who, *mark, ": ", *summary)
     return truncate_line(line, view.width) if view.terminal else line
 

@@ -49,15 +49,15 @@ def render_search(result: Search, view: View) -> None:
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
         view.rows(_columns(around=view.options.around), rows)
-        for title in result.titles:
+        for title in result.coverage.titles:
             view.aside(f"title: {title.conversation}: {clean_line(title.title)}")
         _write_gaps(result.coverage, view)
         return
-    for title in result.titles:
+    for title in result.coverage.titles:
         view.line(
             *truncate_line((Span(title.conversation, "branch"), Span(" · title  ", "dim"), title.title), view.width)
         )
-    if result.titles:
+    if result.coverage.titles:
         view.line()
     for hit in result.hits:
         render_search_hit(hit, view)
@@ -89,7 +89,7 @@ def render_search_hit(result: SearchHit, view: View) -> None:
 def render_search_coverage(result: SearchCoverage, view: View) -> None:
     """Write how many hits were found and how much was searched."""
     view.body(_coverage_text(result), style="dim")
-    if result.damaged or result.unreadable:
+    if result.searched.damaged or result.searched.unreadable:
         view.body(_unreadable_text(result), style="warn")
 
 
@@ -128,24 +128,24 @@ def _write_gaps(result: SearchCoverage, view: View) -> None:
     """Write as notes what the rows do not show: further hits, no hits, or unreadable messages."""
     if result.hits != result.shown or not result.shown:
         view.aside(_coverage_text(result))
-    if result.damaged or result.unreadable:
+    if result.searched.damaged or result.searched.unreadable:
         view.aside(_unreadable_text(result))
 
 
 def _coverage_text(result: SearchCoverage) -> str:
     found = f"{result.hits:,} found" if result.hits is not None else f"at least {result.shown} found"
     more = f", {result.shown:,} shown" if result.hits != result.shown else ""
-    conversations = result.conversation or counted(result.conversations, "conversation")
-    searched = (
-        f"searched {counted(result.messages, 'message')} on {counted(result.branches, 'branch')} of {conversations}"
-    )
-    read = f", {counted(result.read, 'commit')} read" if result.read else ""
-    index = f"; index {_INDEX.get(result.index, result.index)}{read}" if result.index != "fresh" else ""
+    of = result.searched
+    conversations = result.conversation or counted(of.conversations, "conversation")
+    searched = f"searched {counted(of.messages, 'message')} on {counted(of.branches, 'branch')} of {conversations}"
+    read = f", {counted(of.read, 'commit')} read" if of.read else ""
+    index = f"; index {_INDEX.get(of.state, of.state)}{read}" if of.state != "fresh" else ""
     return f"{found}{more}; {searched}{index}."
 
 
 def _unreadable_text(result: SearchCoverage) -> str:
-    damaged = f"{counted(result.damaged, 'conversation')} and {counted(result.unreadable, 'message')}"
+    of = result.searched
+    damaged = f"{counted(of.damaged, 'conversation')} and {counted(of.unreadable, 'message')}"
     return f"{damaged} cannot be read and were left out."
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scopes.model.tools import DURATIONS, MARKUPS, PREAMBLES, RUNNING, is_refused
+from scopes.model.tools import is_refused
 from scopes.render.text.phrases import counted, format_duration, format_size
 from scopes.render.view import Span
 from scopes.render.wrap import truncate_text
@@ -16,9 +16,16 @@ if TYPE_CHECKING:
     from scopes.model.message import Part
     from scopes.render.color import Style
 
-_PREAMBLES = [re.compile(pattern, re.DOTALL) for pattern in PREAMBLES]
-_MARKUPS = [re.compile(pattern, re.DOTALL) for pattern in MARKUPS]
-_RUNNING = [re.compile(pattern, re.MULTILINE) for pattern in RUNNING]
+_PREAMBLE = re.compile(  # of Codex
+    r"(?s)\A(?:(?:Command: .*?\n)?Chunk ID: [^\n]*\n|Exit code: -?\d+\n)"
+    r"(?:Wall time: (?P<seconds>[\d.]+) seconds?\n)?(?:(?!Output:\n)[^\n]*\n){0,3}Output:\n"
+)
+_MARKUP = re.compile(  # text in an output that the tool did not write: of Claude Code, Gemini CLI, Copilot CLI
+    r"(?s)\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>"
+    r"|\A<untrusted_context>\n?|\n?</untrusted_context>\Z|\n?<exited with exit code -?\d+>\s*\Z"
+)
+_RUNNING = re.compile(r"^Process running with session ID", re.MULTILINE)
+_DURATIONS = {"durationMs": 1000, "totalDurationMs": 1000, "durationSeconds": 1}  # units per second
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)", re.MULTILINE)
 _HAS_CONTENT = re.compile(r"[^\W_]")
 _SMALL = 1024
@@ -64,12 +71,7 @@ def output_of(part: Part) -> str:
         text = ""
     else:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    found = _find_preamble(text)
-    if found is not None:
-        text = text[: found.start()] + text[found.end() :]
-    for pattern in _MARKUPS:
-        text = pattern.sub("", text)
-    return text
+    return _MARKUP.sub("", _PREAMBLE.sub("", text))
 
 
 def first_content_line(text: str) -> str:
@@ -95,7 +97,7 @@ def _status(part: Part) -> Span:
     code = fields.get("exit_code")
     style: Style = "bad" if fields.get("is_error") is True or code not in {None, 0} else "good"
     output = str(fields.get("output", ""))[:_SEARCHED]
-    if any(pattern.search(output) for pattern in _RUNNING):
+    if _RUNNING.search(output):
         return Span("running", "warn")
     if is_refused(part):
         return Span(_REFUSED, "warn")
@@ -122,19 +124,14 @@ def _result_facts(part: Part) -> Iterator[Span]:
 
 
 def _seconds(text: str, facts: Mapping[str, Any]) -> float:
-    found = _find_preamble(text)
-    if found is not None and found.start() == 0 and (seconds := found.groupdict().get("seconds")):
-        return float(seconds)
-    for name, units_per_second in DURATIONS.items():
+    found = _PREAMBLE.match(text)
+    if found is not None and found["seconds"]:
+        return float(found["seconds"])
+    for name, units_per_second in _DURATIONS.items():
         value = facts.get(name)
         if isinstance(value, int | float):
             return value / units_per_second
     return 0.0
-
-
-def _find_preamble(text: str) -> re.Match[str] | None:
-    """Return the match of the first agent's pattern that is in the text."""
-    return next((found for pattern in _PREAMBLES if (found := pattern.search(text)) is not None), None)
 
 
 def _patch_lines(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
@@ -51,8 +50,8 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         in_progress=[without_none(**each._asdict()) for each in result.in_progress] or None,
         branches=[branch_object(branch) for branch in result.branches],
         recent=[
-            header_object(head) | without_none(ending=ending) | signature_fields(signature)
-            for head, ending, signature in zip_longest(result.recent, result.recent_endings, result.recent_signatures)
+            header_object(each.head) | without_none(ending=each.ending) | signature_fields(each.signature)
+            for each in result.recent
         ],
     )
 

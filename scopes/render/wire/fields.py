@@ -8,7 +8,7 @@ from scopes.clock import format_time, parse_time
 from scopes.model.encoding import without_none
 
 if TYPE_CHECKING:
-    from scopes.history.titles import Heading
+    from scopes.history.handles import Heading
     from scopes.model.operation import Signature
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import known_seconds
-from scopes.history.messages import MessageHeader, stored_time, summarize_payload
+from scopes.history.messages import MessageHeader, summarize_payload
 from scopes.history.sessions import Ending, ending_of
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
@@ -80,7 +80,7 @@ def header_object(head: MessageHeader) -> dict[str, object]:
         parents=list(head.parents),
         author=head.author,
         author_kind=head.author_kind,
-        time=stored_time(head),
+        time=known_seconds(head.time),
         recorded_at=_recorded_at(head),
         to=list(head.to) or None,
         subject=head.subject,
@@ -185,13 +185,13 @@ def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
         shown=result.shown,
         hits=result.hits,
         conversation=result.conversation,
-        conversations=result.conversations,
-        branches=result.branches,
-        messages=result.messages,
-        damaged_conversations=result.damaged,
-        unreadable_messages=result.unreadable,
-        index=result.index,
-        commits_read=result.read,
+        conversations=result.searched.conversations,
+        branches=result.searched.branches,
+        messages=result.searched.messages,
+        damaged_conversations=result.searched.damaged,
+        unreadable_messages=result.searched.unreadable,
+        index=result.searched.state,
+        commits_read=result.searched.read,
         titles=[hit._asdict() for hit in result.titles] or None,
     )
 

@@ -12,10 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from scopes.errors import ScopesError
-from scopes.history.handles import StoreHandle
+from scopes.history.handles import StoreHandle, read_heading
 from scopes.history.messages import read_message
 from scopes.history.names import MAIN
-from scopes.history.titles import read_heading
 from scopes.live.event_log import EventLog
 from scopes.model.message import Message, Part
 from scopes.server.acp import envelope

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.history.handles import Heading
 from scopes.history.messages import NO_TEXT
-from scopes.history.titles import Heading
 from scopes.model.message import Author, Message, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
@@ -81,7 +81,10 @@ def answer(*hits, **coverage):
             "at least 1 found, 1 shown; searched 1,234 messages on 20 branches of 14 conversations.",
         ),
         (answer(), "0 found; searched 1,234 messages on 20 branches of 14 conversations."),
-        (answer(HIT, unreadable=2), "0 conversations and 2 messages cannot be read and were left out."),
+        (
+            answer(HIT, searched=FOUND.searched._replace(unreadable=2)),
+            "0 conversations and 2 messages cannot be read and were left out.",
+        ),
     ],
 )
 def test_a_pipe_gets_notes_about_what_the_rows_do_not_show(result, expected):

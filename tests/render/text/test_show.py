@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.branch import BranchList
+from scopes.conversation.log import LogEntry
 from scopes.conversation.show import Continued, OpenMerge
 from scopes.history.sessions import SubAgent
 from scopes.ids import ConversationId
@@ -122,7 +123,7 @@ def test_sub_agents_compactions_and_interrupts_are_named(at_one_moment):
 def test_recent_activity_prints_what_was_called(at_one_moment):
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     of = head("word", "planner", "(no text)")
-    view = replace(VIEW, recent=(of,), recent_bodies=(body(of, call),))
+    view = replace(VIEW, recent=(LogEntry(head=of, message=body(of, call)),))
     assert activity(seen_lines(view)) == activity(piped(view).splitlines()) == "[2m ago] planner: → Bash make test"
 
 
@@ -158,7 +159,7 @@ def test_a_wide_terminal_also_shows_the_purpose_of_a_branch(at_one_moment):
 
 
 def test_recent_activity_is_cut_to_the_terminal_and_whole_in_a_pipe(at_one_moment):
-    long = replace(VIEW, recent=(head("long", "writer", "x" * 72),))
+    long = replace(VIEW, recent=(LogEntry(head=head("long", "writer", "x" * 72)),))
     assert activity(seen_lines(long, 60)) == f"[2m ago] writer: {'x' * 42}…"
     assert activity(piped(long).splitlines()) == f"[2m ago] writer: {'x' * 72}…"
 
@@ -171,7 +172,10 @@ def test_a_conversation_without_messages_has_no_recent_activity(at_one_moment):
 
 
 def test_an_old_message_shows_its_date(at_one_moment):
-    view = replace(VIEW, recent=(head("old", "code-analyzer", "long ago", minutes=40 * 24 * 60),))
+    view = replace(
+        VIEW,
+        recent=(LogEntry(head=head("old", "code-analyzer", "long ago", minutes=40 * 24 * 60)),),
+    )
     assert activity(seen_lines(view)) == "[2025-11-22] code-analyzer: long ago"
 
 

@@ -78,7 +78,7 @@ def test_what_a_brief_list_does_not_know_is_absent():
 
 def test_recent_messages_are_oldest_first():
     recent = made("show", "show")["recent"]
-    assert [message["subject"] for message in recent] == [head.subject for head in VIEW.recent]
+    assert [message["subject"] for message in recent] == [each.head.subject for each in VIEW.recent]
 
 
 @pytest.mark.parametrize(

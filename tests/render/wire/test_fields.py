@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history.titles import PROMPT, TITLE, Heading
+from scopes.history.handles import PROMPT, TITLE, Heading
 from scopes.render.wire.fields import heading_fields, staleness, utc
 
 
