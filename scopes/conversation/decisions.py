@@ -13,7 +13,7 @@ from scopes.history.messages import MessageHeader, check_author, find_claim, pla
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
-from scopes.merge.keys import decoded_key, find_subtree, group_of, key_of_path, withdrawn_topic
+from scopes.merge.keys import decoded_key, group_of, key_of_path, withdrawn_topic
 from scopes.merge.lanes import may_be_resolution, resolved_values
 from scopes.merge.plan import open_conflicts_at
 from scopes.model import encoding
@@ -22,7 +22,7 @@ from scopes.model.encoding import decode_component
 from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import BlobChange, find_blob, read_blob, walk_blobs
+from scopes.store.objects import BlobChange, find_blob, find_subtree, read_blob, walk_blobs
 from scopes.store.repository import Repository
 
 

@@ -51,7 +51,7 @@ from scopes.sanitize import mark_cut
 from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.maintenance import EXPIRE, pack_refs_when_needed
-from scopes.store.objects import BlobChange, Objects, diff_blobs, find_entry, read_blob, read_commit
+from scopes.store.objects import BlobChange, Objects, diff_blobs, find_subtree, read_blob, read_commit
 from scopes.store.operations import (
     OPERATION_PREFIX_LENGTH,
     AppendNote,
@@ -338,8 +338,7 @@ def tree_of(objects: Objects, commit: str | None) -> Oid | None:
 
 def find_tree(objects: Objects, commit: str | None, directory: str) -> Oid | None:
     """Return a directory in the tree of a commit; None if there is none."""
-    entry = find_entry(objects, tree_of(objects, commit), directory.rstrip("/"))
-    return entry.oid if entry is not None and entry.is_tree else None
+    return find_subtree(objects, tree_of(objects, commit), directory.rstrip("/"))
 
 
 def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[tuple[str, Oid | None, Oid | None]]:

@@ -17,7 +17,6 @@ from scopes.merge.keys import (
     can_state,
     find_file,
     find_restated,
-    find_subtree,
     group_of,
     key_of_path,
     message_key,
@@ -37,7 +36,16 @@ from scopes.model.message import (
     is_purged_copy,
 )
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, diff_blobs, read_blob, read_commit, update_tree
+from scopes.store.objects import (
+    BlobChange,
+    Commit,
+    Objects,
+    diff_blobs,
+    find_subtree,
+    read_blob,
+    read_commit,
+    update_tree,
+)
 from scopes.store.repository import Repository
 
 _IN_FILES: Final = f"{FILES}/"

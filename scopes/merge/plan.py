@@ -40,7 +40,7 @@ from scopes.merge.compare import (
     state_of,
 )
 from scopes.merge.files import FileComparison, compare_files
-from scopes.merge.keys import RESOLVING_KINDS, find_file, find_subtree, group_of, key_of_path, value_field
+from scopes.merge.keys import RESOLVING_KINDS, find_file, group_of, key_of_path, value_field
 from scopes.merge.resolve import Policy, apply_choice, auto_resolve
 from scopes.model import encoding
 from scopes.model.conflicts import (
@@ -65,7 +65,17 @@ from scopes.model.message import (
 )
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, diff_blobs, read_blob, read_commit, read_tree, update_tree
+from scopes.store.objects import (
+    BlobChange,
+    Commit,
+    Objects,
+    diff_blobs,
+    find_subtree,
+    read_blob,
+    read_commit,
+    read_tree,
+    update_tree,
+)
 from scopes.store.repository import Repository
 
 SCOPES = Author("scopes", "system")

@@ -17,7 +17,7 @@ from scopes.history.messages import STATE_DIRECTORY, read_body
 from scopes.history.names import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.merge.compare import Disagreement, PathChange, PathChanges
-from scopes.merge.keys import decoded_key, find_subtree, group_of, per_agent, value_field
+from scopes.merge.keys import decoded_key, group_of, per_agent, value_field
 from scopes.model import encoding
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
@@ -45,7 +45,7 @@ from scopes.model.message import (
 from scopes.result import Note
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, find_blob, read_blob, read_commit, read_tree
+from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_subtree, read_blob, read_commit, read_tree
 from scopes.store.repository import Repository
 
 MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]

@@ -553,6 +553,12 @@ def find_entry(objects: Objects, tree: Oid | None, path: str) -> TreeEntry | Non
     return entry
 
 
+def find_subtree(objects: Objects, tree: Oid | None, path: str) -> Oid | None:
+    """Return the tree at a path; None if there is none."""
+    entry = find_entry(objects, tree, path)
+    return entry.oid if entry is not None and entry.is_tree else None
+
+
 def find_blob(objects: Objects, tree: Oid | None, path: str) -> bytes | None:
     """Return the bytes of the file at a path; None if there is no file."""
     entry = find_entry(objects, tree, path)
