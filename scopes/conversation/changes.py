@@ -46,7 +46,7 @@ from scopes.history.names import (
 from scopes.history.transaction import AGENT_FILES, find_tree, read_json
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.compare import state_of
-from scopes.merge.keys import agent_of, decoded_key, folded_key, key_of_path
+from scopes.merge.keys import agent_of, decoded_key, find_file, folded_key, key_of_path
 from scopes.merge.plan import blame_paths, claim_value
 from scopes.merge.resolve import BOTH
 from scopes.model import encoding
@@ -68,7 +68,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Note, Result, Stream, few
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.objects import Commit, diff_blobs, find_file, read_blob, read_commit, walk_blobs
+from scopes.store.objects import Commit, diff_blobs, read_blob, read_commit, walk_blobs
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 

@@ -200,8 +200,7 @@ class _Claims:
         return decision in _decisions_in(self._by_tip[tip].get(decision_key(topic)))
 
     def _read(self, tip: Oid) -> Mapping[str, Any]:
-        state = state_of(self.repository, tip)
-        tree = find_subtree(self.repository, state, DECISIONS)
+        tree = find_subtree(self.repository, state_of(self.repository, tip), DECISIONS)
         blobs = () if tree is None else walk_blobs(self.repository, tree)
         return {
             f"{DECISIONS}/{name.removesuffix('=')}": encoding.load(read_blob(self.repository, blob))

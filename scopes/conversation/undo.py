@@ -44,13 +44,14 @@ from scopes.merge.in_progress import (
     list_in_progress,
     next_command,
 )
+from scopes.merge.keys import find_file
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, Result, first_few
 from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
-from scopes.store.objects import BlobChange, Objects, diff_blobs, find_file, read_tree, update_tree
+from scopes.store.objects import BlobChange, Objects, diff_blobs, read_tree, update_tree
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write

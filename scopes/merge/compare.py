@@ -15,6 +15,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.keys import (
     Restated,
     can_state,
+    find_file,
     find_restated,
     group_of,
     key_of_path,
@@ -40,7 +41,6 @@ from scopes.store.objects import (
     Commit,
     Objects,
     diff_blobs,
-    find_file,
     find_subtree,
     read_blob,
     read_commit,

@@ -16,11 +16,11 @@ from scopes.history.activity import find_call, find_call_message, is_failed
 from scopes.history.messages import MessageHeader, header_of, is_root, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.compare import Divergence, Side, state_of
-from scopes.merge.keys import decoded_key, group_of
+from scopes.merge.keys import decoded_key, find_file, group_of
 from scopes.model.encoding import file_leaf
 from scopes.model.message import FILES, Message
 from scopes.model.tools import FileEdit, edits_of_result, parse_unified
-from scopes.store.objects import Commit, Objects, find_file, find_subtree
+from scopes.store.objects import Commit, Objects, find_subtree
 
 MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
 MAX_RANGES: Final = 100

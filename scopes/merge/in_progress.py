@@ -123,16 +123,8 @@ def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
 
 def list_in_progress(repository: Repository, conversation: ConversationId) -> list[InProgress]:
     """Return what is in progress in a conversation, the oldest first; entries of deleted branches do not count."""
-    entries = read_metadata(repository, conversation).branches
-    return decode_in_progress(conversation, entries, list_branch_tips(repository, conversation))
-
-
-def decode_in_progress(
-    conversation: ConversationId, entries: Mapping[BranchName, BranchEntry], tips: Mapping[BranchName, Oid]
-) -> list[InProgress]:
-    """Return what is in progress with given metadata entries and tips of branches; see `list_in_progress`."""
-    found = []
-    for name, entry in entries.items():
+    found, tips = [], list_branch_tips(repository, conversation)
+    for name, entry in read_metadata(repository, conversation).branches.items():
         document = entry.extra.get(WAITING)
         if name in tips and document is not None:
             fields = {field: document[field] for field in _FIELDS}

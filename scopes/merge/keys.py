@@ -28,7 +28,16 @@ from scopes.model.message import (
     folded,
 )
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_file, find_subtree, read_commit, read_tree
+from scopes.store.objects import (
+    BlobChange,
+    Commit,
+    Objects,
+    find_blob,
+    find_entry,
+    find_subtree,
+    read_commit,
+    read_tree,
+)
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"
@@ -117,6 +126,12 @@ def agent_of(path: str) -> str | None:
     """Return the agent of a path below `state/`; None if claims of its group are not per agent."""
     names = path.removesuffix("=").split("/")
     return _decode(names[-1]) if len(names) > 2 and per_agent(path) else None
+
+
+def find_file(objects: Objects, tree: Oid | None, path: str) -> Oid | None:
+    """Return the blob of the file at a path; None if there is no file."""
+    entry = find_entry(objects, tree, path)
+    return None if entry is None or entry.is_tree else entry.oid
 
 
 _STATED_GROUPS = frozenset(row.group for row in CONFLICT_TYPES.values()) - {None, FILES, MESSAGES}

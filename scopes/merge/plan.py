@@ -40,7 +40,7 @@ from scopes.merge.compare import (
     state_of,
 )
 from scopes.merge.files import FileComparison, compare_files
-from scopes.merge.keys import RESOLVING_KINDS, group_of, key_of_path, value_field
+from scopes.merge.keys import RESOLVING_KINDS, find_file, group_of, key_of_path, value_field
 from scopes.merge.resolve import Policy, apply_choice, auto_resolve
 from scopes.model import encoding
 from scopes.model.conflicts import (
@@ -70,7 +70,6 @@ from scopes.store.objects import (
     Commit,
     Objects,
     diff_blobs,
-    find_file,
     find_subtree,
     read_blob,
     read_commit,

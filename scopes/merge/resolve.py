@@ -45,16 +45,7 @@ from scopes.model.message import (
 from scopes.result import Note
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import (
-    BlobChange,
-    Commit,
-    Objects,
-    find_blob,
-    find_subtree,
-    read_blob,
-    read_commit,
-    read_tree,
-)
+from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_subtree, read_blob, read_commit, read_tree
 from scopes.store.repository import Repository
 
 MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]

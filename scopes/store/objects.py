@@ -559,16 +559,10 @@ def find_subtree(objects: Objects, tree: Oid | None, path: str) -> Oid | None:
     return entry.oid if entry is not None and entry.is_tree else None
 
 
-def find_file(objects: Objects, tree: Oid | None, path: str) -> Oid | None:
-    """Return the blob of the file at a path; None if there is no file."""
-    entry = find_entry(objects, tree, path)
-    return None if entry is None or entry.is_tree else entry.oid
-
-
 def find_blob(objects: Objects, tree: Oid | None, path: str) -> bytes | None:
     """Return the bytes of the file at a path; None if there is no file."""
-    blob = find_file(objects, tree, path)
-    return None if blob is None else read_blob(objects, blob)
+    entry = find_entry(objects, tree, path)
+    return None if entry is None or entry.is_tree else read_blob(objects, entry.oid)
 
 
 def read_blob(objects: Objects, oid: Oid) -> bytes:
