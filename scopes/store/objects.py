@@ -442,12 +442,13 @@ def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
         return None
     except UnusableFile as error:
         raise _damaged(oid) from error
+    stream = zlib.decompressobj()
     try:
-        header, _, body = zlib.decompressobj().decompress(stored, _MAX_STORED_BYTES).partition(b"\0")
+        header, _, body = stream.decompress(stored, _MAX_STORED_BYTES).partition(b"\0")
         kind = header.partition(b" ")[0].decode()
     except (ValueError, zlib.error) as error:
         raise _damaged(oid) from error
-    if object_id(kind, body) != oid:
+    if not stream.eof or object_id(kind, body) != oid:
         raise _damaged(oid)
     return kind, body
 
