@@ -70,7 +70,6 @@ _CONFIG = """\
 	auto = false
 """
 _COMMITTER: Final = ("GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
-_NO_TRANSPORT = "[protocol]\n\tallow = never\n"
 _HEADER = b"gpgsig "
 _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or a person, has to have answered
 _MAX_BYTES: Final = 1 << 16  # of a signature; those of gpgsm have certificates with them, which are some kilobytes
@@ -86,7 +85,6 @@ _STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVO
 _FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
 _FIELDS: Final = 5
 _AT_ONCE: Final = 200  # commits; git starts a program for each
-_SECONDS_EACH: Final = 20
 _SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 
 
@@ -202,7 +200,7 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
         path: str = mkdtemp(prefix=PRIVATE_PREFIX, dir=store if in_store else None)
     try:
         with translated("prepare a directory for git", store):
-            _write(os.path.join(path, "config"), _CONFIG + _NO_TRANSPORT)
+            _write(os.path.join(path, "config"), _CONFIG + "[protocol]\n\tallow = never\n")
             _write(os.path.join(path, "HEAD"), HEAD)
             for name in (*_DIRECTORIES, _PACKED_REFS):
                 os.symlink(os.path.join(os.path.abspath(store), name), os.path.join(path, name))
@@ -615,7 +613,7 @@ def _check(signed: Mapping[Oid, bytes], options: list[str]) -> dict[Oid, Signatu
             _write_loose(directory, oid, b"commit %d\0" % len(data) + data)
         words = [*options, "log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
         names = "".join(f"{oid}\n" for oid in signed).encode()
-        output = _ask_git(words, directory, git_environment(directory), names, _SECONDS_EACH * len(signed), range(256))
+        output = _ask_git(words, directory, git_environment(directory), names, 20 * len(signed), range(256))
     fields = (output or b"").decode("utf-8", "replace").split("\0")
     for start in range(0, len(fields) - _FIELDS, _FIELDS):
         text, letter, key, fingerprint, signer = fields[start : start + _FIELDS]
