@@ -37,7 +37,7 @@ from scopes.store.git_program import check_signatures, find_git, read_signing_se
 from scopes.store.graph import walk_newest_first
 from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
-from scopes.store.objects import REPAIR, Commit, find_blob, library_versions, read_commit, try_write
+from scopes.store.objects import REPAIR, Commit, find_blob, pygit2, read_commit, try_write
 from scopes.store.refs import OPERATIONS
 from scopes.store.repository import FORMAT_VERSION, Repository
 from scopes.store.verify import (
@@ -264,7 +264,7 @@ def doctor(open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> 
     program = find_git()
     checks = [
         Check("scopes", "ok", f"{__version__}, Python {platform.python_version()} on {sys.platform}"),
-        Check("libraries", "ok", library_versions()),
+        Check("libraries", "ok", f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"),
         _warn_unless(program, "git", program or "not installed", "install git: gc and the store's packing need it"),
     ]
     if isinstance(open_store, ScopesError):

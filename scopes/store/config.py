@@ -144,7 +144,6 @@ _FORMS = {  # of the values that are neither any text nor one of a few
 } | dict.fromkeys(NUMBERS, _WHOLE_NUMBER)
 LEVELS = {2: "system", 3: "user", 4: "user", 5: "store"}  # as libgit2 numbers them
 _ID = compile_lazily(r"[0-9a-f]{12}")
-_DIGITS = 12
 _MAX_BYTES: Final = 64 << 20
 _UNFINISHED: Final = ".lock"  # `gc` also removes files with it
 MAX_REPOSITORIES: Final = 100
@@ -384,7 +383,7 @@ def machine_id(config: Config, operation: OperationId) -> str:
     known = find_machine_id(config)
     if known is not None:
         return known
-    made = sha256(f"machine {operation}".encode()).hexdigest()[:_DIGITS]
+    made = sha256(f"machine {operation}".encode()).hexdigest()[:12]
     write_setting(config.store_file, _MACHINE_ID, made)
     return made
 

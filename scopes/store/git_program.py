@@ -50,14 +50,8 @@ PRIVATE_PREFIX: Final = "scopes-git-"
 QUARANTINE_PREFIX: Final = "scopes-incoming-"
 _DIRECTORIES = ("objects", "refs", "logs")
 _PACKED_REFS = "packed-refs"
-_LINK_MODE: Final = b"120000"
-_MAX_BYTES_COMMITTED_FILE: Final = 1 << 20
-_MAX_RULES_BYTES: Final = 128 << 10
-_SECONDS_FOR_RULES: Final = 5
 _PACKED_HEADER: Final = "# pack-refs with: peeled fully-peeled sorted \n"
 _LOCK: Final = "lock"
-_UNREADABLE: Final = (KeyError, ValueError, pygit2.GitError)
-_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _CONFIG = """\
 [core]
 	repositoryFormatVersion = 0
@@ -76,11 +70,8 @@ _CONFIG = """\
 	auto = false
 """
 _COMMITTER: Final = ("GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
-_NO_TRANSPORT = "[protocol]\n\tallow = never\n"
 _HEADER = b"gpgsig "
 _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or a person, has to have answered
-_SECONDS_FOR_SETTINGS: Final = 10
-_MAX_REASON = 300
 _MAX_BYTES: Final = 1 << 16  # of a signature; those of gpgsm have certificates with them, which are some kilobytes
 _KEYS = r"^(commit\.gpgsign|gpg\..*|user\.(name|email|signingkey))$"
 _TRUSTED_SCOPES = frozenset({"system", "global", "command"})
@@ -94,8 +85,6 @@ _STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVO
 _FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
 _FIELDS: Final = 5
 _AT_ONCE: Final = 200  # commits; git starts a program for each
-_SECONDS_EACH: Final = 20
-_MAX_NAME: Final = 200
 _SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 
 
@@ -211,7 +200,7 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
         path: str = mkdtemp(prefix=PRIVATE_PREFIX, dir=store if in_store else None)
     try:
         with translated("prepare a directory for git", store):
-            _write(os.path.join(path, "config"), _CONFIG + _NO_TRANSPORT)
+            _write(os.path.join(path, "config"), _CONFIG + "[protocol]\n\tallow = never\n")
             _write(os.path.join(path, "HEAD"), HEAD)
             for name in (*_DIRECTORIES, _PACKED_REFS):
                 os.symlink(os.path.join(os.path.abspath(store), name), os.path.join(path, name))
@@ -281,7 +270,7 @@ def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = Tru
     prunes = Prunes(store)
     with translated("prepare a directory for git", store):
         path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
-        lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
+        lock = os.open(os.path.join(path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         with translated("prepare a directory for git", store):
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -309,10 +298,8 @@ def _write_refs(path: str, known: Mapping[str, Oid]) -> None:
 
 def list_abandoned(store: str) -> list[str]:
     """Return the names of the quarantines in a store whose processes have ended, sorted."""
-    with suppress(OSError):
-        names = sorted(name for name in os.listdir(store) if name.startswith(QUARANTINE_PREFIX))
-        return [name for name in names if not is_in_use(os.path.join(store, name))]
-    return []
+    names = sorted(name for name in os.listdir(store) if name.startswith(QUARANTINE_PREFIX))
+    return [name for name in names if not is_in_use(os.path.join(store, name))]
 
 
 def is_in_use(path: str) -> bool:
@@ -325,6 +312,7 @@ class ReceivedObjects(ObjectsInMemory):
 
     def __init__(self, repository: Repository, quarantine: Quarantine) -> None:
         super().__init__(repository)
+        self._directory = quarantine.path
         with translated("read the new packs", quarantine.path):
             # not through libgit2's object database, which takes half as long again
             packs = pygit2.OdbBackendPack(os.path.join(quarantine.path, "objects"))
@@ -344,23 +332,15 @@ class ReceivedObjects(ObjectsInMemory):
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
         if oid not in self._new:
             return super().read(oid)
-        try:
+        with translated(f"read object {oid} from the remote", self._directory):
             code, data = self._read_packed(oid)
-        except _UNREADABLE as error:
-            raise _damaged(oid) from error
-        return KINDS[code], data
+            return KINDS[code], data
 
     def read_header(self, oid: Oid) -> tuple[str, int]:
         """Return kind and size of a new object, which is not inflated for that, or raise Corrupt."""
-        try:
+        with translated(f"read object {oid} from the remote", self._directory):
             code, size = self._read_header(oid)
-        except _UNREADABLE as error:
-            raise _damaged(oid) from error
-        return KINDS[code], size
-
-
-def _damaged(oid: Oid) -> Corrupt:
-    return Corrupt(f"object {oid} from the remote cannot be read", hint="it may be hostile")
+            return KINDS[code], size
 
 
 class CommittedFiles:
@@ -396,7 +376,7 @@ class CommittedFiles:
         found = self._ask("merge-base", "HEAD", self._commit)
         return CommittedFiles(self._directory, found.decode("ascii").strip()) if found else None
 
-    def read(self, path: str, max_bytes: int = _MAX_BYTES_COMMITTED_FILE) -> bytes | None:
+    def read(self, path: str, max_bytes: int = 1 << 20) -> bytes | None:
         """Return a file, given its path from the top of the repository; None if the commit lacks it.
 
         Raises:
@@ -407,7 +387,7 @@ class CommittedFiles:
         if not listed:
             return None
         mode, kind, oid, size = listed.partition(b"\t")[0].split()
-        if kind != b"blob" or mode == _LINK_MODE or int(size) > max_bytes:
+        if kind != b"blob" or mode == b"120000" or int(size) > max_bytes:
             raise Corrupt(f"{path} of {self.revision!a} is not a file of at most {max_bytes >> 20} MiB")
         data = self._ask("cat-file", "blob", oid.decode("ascii"))
         if data is None:
@@ -432,13 +412,13 @@ def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
         os.mkdir(os.path.join(scratch, "info"))
         try:
             with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
-                file.write(read_regular(os.path.join(worktree.shared, "info", "exclude"), _MAX_RULES_BYTES))
+                file.write(read_regular(os.path.join(worktree.shared, "info", "exclude"), 128 << 10))
         except OSError:
             return None
         words = ("check-ignore", "--no-index", "-z", "--stdin")
         environment = git_environment(scratch) | {"GIT_WORK_TREE": directory}
         names = b"\0".join(map(os.fsencode, paths))
-        found = _ask_git(words, directory, environment, names, _SECONDS_FOR_RULES, codes=(0, 1))
+        found = _ask_git(words, directory, environment, names, seconds=5, codes=(0, 1))
     return None if found is None else frozenset(map(os.fsdecode, found.split(b"\0")))
 
 
@@ -518,7 +498,7 @@ class Signer:
         if process.returncode != 0:
             lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
             kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
-            raise _refusal(cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason")
+            raise _refusal(cut(clean_line("; ".join(kept)), 300) or "it gave no reason")
         return output.decode("ascii", "replace").strip()
 
 
@@ -529,7 +509,7 @@ def read_signing_settings(directory: str) -> dict[str, str]:
     of these settings are programs to run. There are none if git is not installed or cannot read them.
     """
     words = ("config", "--show-scope", "--null", "--get-regexp", _KEYS)
-    output = _ask_git(words, directory, None, seconds=_SECONDS_FOR_SETTINGS) or b""
+    output = _ask_git(words, directory, None, seconds=10) or b""
     fields = output.decode("utf-8", "surrogateescape").split("\0")
     found: dict[str, str] = {}
     for scope, entry in zip(fields[::2], fields[1::2], strict=False):
@@ -633,7 +613,7 @@ def _check(signed: Mapping[Oid, bytes], options: list[str]) -> dict[Oid, Signatu
             _write_loose(directory, oid, b"commit %d\0" % len(data) + data)
         words = [*options, "log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
         names = "".join(f"{oid}\n" for oid in signed).encode()
-        output = _ask_git(words, directory, git_environment(directory), names, _SECONDS_EACH * len(signed), range(256))
+        output = _ask_git(words, directory, git_environment(directory), names, 20 * len(signed), range(256))
     fields = (output or b"").decode("utf-8", "replace").split("\0")
     for start in range(0, len(fields) - _FIELDS, _FIELDS):
         text, letter, key, fingerprint, signer = fields[start : start + _FIELDS]
@@ -652,5 +632,5 @@ def _signature(letter: str, key: str, signer: str, *, is_ssh: bool) -> Signature
     state = _STATES.get(letter, UNCHECKED)
     if letter == "U" or (letter == "N" and is_ssh):
         state = UNKNOWN_KEY if is_ssh else UNTRUSTED
-    who, name = (cut(clean_line(text), _MAX_NAME) or None for text in (signer, key))
+    who, name = (cut(clean_line(text), 200) or None for text in (signer, key))
     return Signature(state, None if state in {UNKNOWN_KEY, UNCHECKED} else who, name)

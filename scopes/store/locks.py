@@ -27,12 +27,10 @@ _DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
 DEFAULT_TIMEOUT_SECONDS = 30
-_MAX_PAUSE_SECONDS = 0.01
 _SILENT_SECONDS = 2.0  # that a process waits without a word
 _MAX_PID_LENGTH = 8  # characters; the file may contain anything, and `kill` accepts no larger numbers
 DIRECTORY: Final = "acp-sessions"
 FLAGS: Final = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_NAME_LENGTH: Final = 32
 _ORPHAN_AFTER_SECONDS = 1.0
 
 
@@ -120,7 +118,7 @@ class StoreLock:
             if time.monotonic() > deadline:
                 raise Busy(f"the store is busy{self._holder()}", hint="try again in a moment")
             time.sleep(pause * (0.5 + jitter()))
-            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
+            pause = min(2 * pause, 0.01)
 
     def _holder(self) -> str:
         """Return a suffix of a message that names the holder of the exclusive lock; empty if it is unknown or dead."""
@@ -146,7 +144,7 @@ def _write_text(descriptor: int, text: str) -> None:
 
 def session_lock_path(store: str, names: tuple[str, ...]) -> str:
     """Return the file of a session: of an agent and its session, or of a branch without one."""
-    name = sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_LENGTH]
+    name = sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return os.path.join(os.path.realpath(store), DIRECTORY, name)
 
 

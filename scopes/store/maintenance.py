@@ -136,10 +136,8 @@ def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
     exclusive lock.
     """
     old_tip = repository.raw_ref(refs.OPERATIONS)
-    if old_tip is None:
-        return 0, 0  # without the log it is unknown which trash belongs to which operation
     kept, expired, trash = plan_expire(repository, cutoff_nanoseconds)
-    if expired or trash:
+    if old_tip is not None and (expired or trash):
         operations = f"{len(expired)} {plural(len(expired), 'operation')}"
         deleted = f"{len(trash)} {plural(len(trash), 'ref')} of the trash"
         record = final_record(repository, EXPIRE, f"delete {operations} and {deleted} for good")

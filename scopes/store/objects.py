@@ -37,8 +37,6 @@ from scopes.regular_file import UnusableFile, read_regular
 from scopes.sanitize import SUBJECT_LENGTH
 
 __all__ = ["pygit2"]
-_WINDOW_BYTES = 1 << 20
-_MAPPED_BYTES = 8 << 20
 REPAIR = "repair it: scopes repair"
 REMOVE = "remove it, and see: scopes verify"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -113,18 +111,13 @@ def skip_unreadable_home() -> None:
 
 def limit_mapped_packs() -> None:
     """Limit how much of each pack libgit2 maps into the memory of this process from now on: by default whole packs."""
-    pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
+    pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = 1 << 20, 8 << 20
 
 
 def limit_memory() -> None:
     """Limit the memory of libgit2 for a command that reads the whole store, once: no copies of commits and trees."""
     limit_mapped_packs()
     pygit2.settings.enable_caching(False)
-
-
-def library_versions() -> str:
-    """Return the names and versions of the git libraries."""
-    return f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"
 
 
 def is_moved(error: BaseException) -> bool:
@@ -449,12 +442,13 @@ def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
         return None
     except UnusableFile as error:
         raise _damaged(oid) from error
+    stream = zlib.decompressobj()
     try:
-        header, _, body = zlib.decompress(stored).partition(b"\0")
+        header, _, body = stream.decompress(stored, _MAX_STORED_BYTES).partition(b"\0")
         kind = header.partition(b" ")[0].decode()
     except (ValueError, zlib.error) as error:
         raise _damaged(oid) from error
-    if object_id(kind, body) != oid:
+    if not stream.eof or object_id(kind, body) != oid:
         raise _damaged(oid)
     return kind, body
 

@@ -28,8 +28,6 @@ from scopes.store.objects import BLOB, CODES, COMMIT, KINDS, TREE, limit_mapped_
 from scopes.store.repository import Repository
 
 FLUSH_BYTES = 64 << 20  # of a pack; so offsets have 31 bits, and an index needs no table of longer ones
-_LEVEL = 4  # of zlib
-_FAST_LEVEL = 2  # of isal
 _STORED_BYTES = 96  # a tree of two entries; deflated it is 5 % smaller
 _STORED_HEAD = struct.Struct("<HH")
 _ADLER = struct.Struct(">I")
@@ -68,9 +66,9 @@ def _deflater() -> Callable[[bytes], bytes]:
     try:
         from isal.isal_zlib import compress
 
-        return partial(compress, level=_FAST_LEVEL)
+        return partial(compress, level=2)
     except ImportError:
-        return partial(zlib.compress, level=_LEVEL)
+        return partial(zlib.compress, level=4)
 
 
 def parse_entry(entry: bytes) -> tuple[str, bytes]:

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 4096  # of a file that holds one path
 _HEADS = "refs/heads/"
-_MAX_WORKTREES = 1000
 _STORE = "scopes"  # the store of a project, in its git directory
-_TAIL_BYTES = 16_384
-_MAX_CONFIGURATION_BYTES = 1 << 20
 _SCHEMES = ("http", "https", "ssh", "git")
 
 
@@ -207,7 +204,7 @@ def _list_worktrees(shared: str) -> list[str]:
     """Return the directories of linked worktrees, as `.git/worktrees/*/gitdir` names them."""
     folder = os.path.join(shared, "worktrees")
     try:
-        names = sorted(os.listdir(folder))[:_MAX_WORKTREES]
+        names = sorted(os.listdir(folder))
     except OSError:
         return []
     paths = [_read_path(os.path.join(folder, name, "gitdir")) for name in names]
@@ -300,7 +297,7 @@ def list_operations(store: str) -> list[tuple[str, str]]:
     """List the last operations, newest first: id and summary, from the reflog of the operation log."""
     try:
         with open(os.path.join(store, "logs", "refs", "scopes", "operations"), "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 16_384))
             lines = file.read().decode("utf-8", "replace").split("\n")
     except OSError:
         return []
@@ -320,7 +317,7 @@ def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
     user = _user_directory(environ, "XDG_CONFIG_HOME", "~/.config")
     for name in ("/etc/gitconfig", os.path.join(user, "git", "config"), os.path.expanduser("~/.gitconfig")):
         try:
-            content = read_regular(name, _MAX_CONFIGURATION_BYTES).lower()
+            content = read_regular(name, 1 << 20).lower()
         except FileNotFoundError:
             continue
         except OSError:

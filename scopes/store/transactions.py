@@ -43,15 +43,10 @@ from scopes.store.operations import NULL_OID, append_line, identity_of
 from scopes.store.refs import SYMBOLIC, ListedRefs
 from scopes.store.repository import OPERATION_FILE, Prunes, Repository, read_operation
 
-_TRIES = 5
 _MAX_REASON = 1000  # characters of a line of a reflog
 _MANY_REFS = 100  # in an operation, that are worth to rewrite `packed-refs`
-# The refs are not synced one by one: git syncs `packed-refs`, into which they are packed before the operation is over.
-_SETTINGS = ("core.fsync=all,-reference",)
 _ALL_REFS = "refs/"
 _FEW_REFS = 50  # new ones in an operation, for which not all refs are listed
-_TRIES_SHARED = 6
-_TRIES_EXCLUSIVE = 20
 
 
 @contextmanager
@@ -128,13 +123,13 @@ def append(
     """
     repository.git.set_ident(*identity_of(repository.caller.actor))
     with shared_write(repository):
-        for turn in range(_TRIES_SHARED):
+        for turn in range(6):
             commit = _try_append(repository, ref, build, reason, first)
             if commit is not None:
                 return commit
             time.sleep(jitter() * 0.002 * (turn + 1))
     with exclusive_write(repository):
-        for _ in range(_TRIES_EXCLUSIVE):
+        for _ in range(20):
             commit = _try_append(repository, ref, build, reason, first)
             if commit is not None:
                 return commit
@@ -322,8 +317,10 @@ def move_many(repository: Repository, changes: Sequence[RefChange], reason: str)
     ]
     words = ("update-ref", "-z", "--stdin", "-m", reason)
     lock, actor = repository.lock.descriptor, identity_of(repository.caller.actor)
+    # The refs are not synced one by one: git syncs `packed-refs`, into which they are packed.
+    settings = ("core.fsync=all,-reference",)
     with suppress(ScopesError):
-        run_git(repository.path, *words, settings=_SETTINGS, lock=lock, stdin="".join(lines), actor=actor)
+        run_git(repository.path, *words, settings=settings, lock=lock, stdin="".join(lines), actor=actor)
         run_git(repository.path, "pack-refs", "--all", lock=lock)
     repository.git.set_refdb(pygit2.Refdb.open(repository.git))
 
@@ -333,7 +330,7 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
 
     A ref with a third value (a git command moved it in the meantime) is not changed; `verify` reports it.
     """
-    for turns_left in reversed(range(_TRIES)):
+    for turns_left in reversed(range(5)):
         current = repository.raw_ref(change.ref)
         if current == change.new or current != change.old:
             return

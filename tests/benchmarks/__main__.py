@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 import scopes
-from scopes.store.objects import library_versions
+from scopes.store.objects import pygit2
 from tests.benchmarks import (
     appending,
     bulk,
@@ -142,7 +142,7 @@ def _header() -> dict[str, str]:
     return {
         "scopes": f"{scopes.__version__} at {_output('git', '-C', str(ROOT), 'rev-parse', '--short', 'HEAD')}",
         "python": f"{platform.python_version()} ({sys.executable})",
-        "libraries": f"{library_versions()}, {_output('git', '--version')}",
+        "libraries": f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}, {_output('git', '--version')}",
         "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
         "load": " ".join(f"{load:.2f}" for load in os.getloadavg()),
         "numbers": "the best of the repetitions; start-up, merging and sharing in processor time, all else in wall time",
