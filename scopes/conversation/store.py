@@ -1,9 +1,10 @@
-"""`init`: create a store."""
+"""`init`, `config` and `gc`: a store is made, set and packed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds, parse_date
@@ -50,9 +51,6 @@ def init(path: str) -> StoreCreated:
     return StoreCreated(path=path, created=create_store(path))
 
 
-LEVELS = ("store", "user")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigValue(Result):
     """The value of one setting and the level or file it comes from; None if it was removed.
@@ -83,18 +81,11 @@ def get_setting(config: Config, key: str) -> ConfigValue:
     """
     value = config.find(check_key(key))
     if value is None:
-        raise NotFound(f"{key} is not set", hint=_describe(key))
+        name, near = find_setting(key), nearest_key(key)
+        hint = f"did you mean {near}?" if near else "list what is set: scopes config list"
+        raise NotFound(f"{key} is not set", hint=hint if name is None else f"it is {SETTINGS[name]}")
     origins = [setting.origin for setting in config.walk() if setting.key.lower() == key.lower()]
     return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
-
-
-def _describe(key: str) -> str:
-    """Return the hint about a setting without a value."""
-    name = find_setting(key)
-    if name is not None:
-        return f"it is {SETTINGS[name]}"
-    near = nearest_key(key)
-    return f"did you mean {near}?" if near else "list what is set: scopes config list"
 
 
 def list_settings(config: Config, *, defaults: bool = False) -> ConfigList:
@@ -118,8 +109,8 @@ def set_setting(
     check_key(key, known=value is not None and not force)
     if value is not None:
         check_value(key, value)
-    if level not in LEVELS:
-        raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))
+    if level not in {"store", "user"}:
+        raise Invalid(f"{level!a} is not a valid config level", hint="levels: store, user")
     if level == "store" and not is_read_from_store(key):
         effect = "starts work by itself" if key.lower() in NOT_FROM_STORE - COMMANDS else "names a command"
         raise Invalid(f"{key} {effect} and is read from your own settings only", hint="set it with --level user")
@@ -155,54 +146,39 @@ class GarbageCollected(Result):
     refs: tuple[str, ...] = ()
 
 
-def parse_cutoff(text: str) -> int:
-    """Return the time before which operations expire, in nanoseconds since 1970.
-
-    Raises:
-        Invalid: the text is not a time.
-    """
-    return parse_date(text, now_nanoseconds())
-
-
-def plan_gc(repository: Repository, *, expire_before: str | None = None) -> GarbageCollected:
-    """Return what `gc` would do with the same options, and change nothing.
-
-    Raises:
-        Invalid: the date cannot be parsed.
-    """
-    cutoff = None if expire_before is None else parse_cutoff(expire_before)
-    _, operations, trash = ([], [], []) if cutoff is None else plan_expire(repository, cutoff)
-    return GarbageCollected(
-        path=repository.path,
-        bytes_before=_size(repository.path),
-        bytes_after=None,
-        expired_operations=len(operations),
-        expired_refs=len(trash),
-        dry_run=True,
-        loose_objects=count_loose_objects(repository),
-        operations=tuple(operations),
-        refs=tuple(change.ref for change in trash),
-    )
-
-
-def gc(repository: Repository, *, expire_before: str | None = None, caches: Iterable[str] = ()) -> GarbageCollected:
+def gc(
+    repository: Repository, *, expire_before: str | None = None, caches: Iterable[str] = (), dry_run: bool = False
+) -> GarbageCollected:
     """Pack the store under the exclusive lock; unreachable objects stay for two more weeks.
 
     `expire_before` is a date: operations before it can no longer be undone, and the trash refs that they created are
     deleted. With it, the directories in `caches`, which hold data derived from the store, are emptied at once, because
-    they may contain the text of expired messages.
+    they may contain the text of expired messages. With `dry_run` nothing is changed.
 
     Raises:
         Invalid: the date cannot be parsed.
         Busy, Inaccessible: nothing was deleted.
     """
-    cutoff = None if expire_before is None else parse_cutoff(expire_before)
+    cutoff = None if expire_before is None else parse_date(expire_before, now_nanoseconds())
+    if dry_run:
+        _, operations, trash = ([], [], []) if cutoff is None else plan_expire(repository, cutoff)
+        return GarbageCollected(
+            path=repository.path,
+            bytes_before=_size(repository.path),
+            bytes_after=None,
+            expired_operations=len(operations),
+            expired_refs=len(trash),
+            dry_run=True,
+            loose_objects=count_loose_objects(repository),
+            operations=tuple(operations),
+            refs=tuple(change.ref for change in trash),
+        )
     with exclusive_write(repository):
         before = _size(repository.path)
-        operations, refs = (0, 0) if cutoff is None else expire(repository, cutoff)
+        expired, refs = (0, 0) if cutoff is None else expire(repository, cutoff)
         pack(repository)
         after = _size(repository.path)
-    notes = [Note("git deletes expired objects two weeks after they were written")] if refs or operations else []
+    notes = [Note("git deletes expired objects two weeks after they were written")] if refs or expired else []
     if cutoff is not None:
         failures = [failure for directory in caches for failure in delete_files(directory)]
         notes += [Note(f"a cache may still hold what was deleted: {why}", "remove it yourself") for why in failures]
@@ -210,7 +186,7 @@ def gc(repository: Repository, *, expire_before: str | None = None, caches: Iter
         path=repository.path,
         bytes_before=before,
         bytes_after=after,
-        expired_operations=operations,
+        expired_operations=expired,
         expired_refs=refs,
         notes=tuple(notes),
     )
@@ -221,8 +197,6 @@ def _size(path: str) -> int:
     total = 0
     for top, _, files in os.walk(os.path.join(path, "objects")):
         for name in files:
-            try:
+            with suppress(OSError):
                 total += os.stat(os.path.join(top, name)).st_blocks * 512
-            except OSError:
-                continue
     return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -123,19 +123,30 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
     Raises:
         Corrupt: the data is not a JSON object.
     """
-    document: Any = encoding.load(data)
-    if not isinstance(document, dict):
-        raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
-    known = {name: document.pop(name) for name in _ENTRY_FIELDS if isinstance(document.get(name), str)}
+    document = _load_record(data, "the metadata of a branch")
+    known = _take_texts(document, _ENTRY_FIELDS)
     if not is_oid(known.get("fork", "0" * 40)):
         document["fork"] = known.pop("fork")
     if "name" in known and not (is_name(known["name"]) and len(known["name"].encode()) <= MAX_NAME_BYTES):
         document["name"] = known.pop("name")
     if "id" in known and not _BRANCH_ID.fullmatch(known["id"]):
         document["id"] = known.pop("id")
+    return BranchEntry(**known, extra=document)
+
+
+def _load_record(data: bytes, what: str) -> dict[str, Any]:
+    """Decode a record of the metadata; its version, if that is ours, is left out."""
+    document: Any = encoding.load(data)
+    if not isinstance(document, dict):
+        raise Corrupt(f"{what} is damaged", hint="see: scopes verify")
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
-    return BranchEntry(**known, extra=document)
+    return document
+
+
+def _take_texts(document: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Take the fields that are texts out of a document."""
+    return {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
 
 
 OPEN, MERGED_REQUEST, CLOSED = "open", "merged", "closed"
@@ -190,17 +201,12 @@ def decode_merge_request(data: bytes) -> MergeRequest:
     Raises:
         Corrupt: the data is not the document of a merge request.
     """
-    document: Any = encoding.load(data)
-    if not isinstance(document, dict):
-        raise Corrupt("a merge request is damaged", hint="see: scopes verify")
-    known: dict[str, Any] = {name: document.pop(name) for name in _TEXTS if isinstance(document.get(name), str)}
+    document = _load_record(data, "a merge request")
+    known = _take_texts(document, _TEXTS)
     number = document.pop("number", None)
     if len(known) < len(_TEXTS) or type(number) is not int or number < 1 or not is_oid(known["source_tip"]):
         raise Corrupt("a merge request is damaged", hint="see: scopes verify")
-    known |= {name: document.pop(name) for name in _OPTIONAL if isinstance(document.get(name), str)}
-    if document.get("v") == FORMAT_VERSION:
-        del document["v"]
-    return MergeRequest(number=number, **known, extra=document)
+    return MergeRequest(number=number, **known, **_take_texts(document, _OPTIONAL), extra=document)
 
 
 MANIFEST_FILE: Final = "manifest.json"

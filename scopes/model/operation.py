@@ -43,13 +43,8 @@ def encode_operation(operation: Operation) -> bytes:
     """Encode an operation as one line of canonical JSON."""
     document: dict[str, Any] = {
         "v": VERSION,
-        "id": operation.id,
-        "kind": operation.kind,
-        "summary": operation.summary,
-        "command": operation.command,
-        "actor": operation.actor,
-        "time": operation.time,
-        "refs": [{"ref": c.ref, "old": c.old, "new": c.new} for c in operation.changes],
+        **{name: getattr(operation, name) for name in _TEXTS},
+        "refs": [change._asdict() for change in operation.changes],
     }
     if operation.undoes is not None:
         document["undoes"] = operation.undoes
@@ -65,36 +60,26 @@ def decode_operation(data: bytes) -> Operation:
         Corrupt: the data is not an operation record.
     """
     document: Any = encoding.load(data)
-    if not _is_operation(document):
-        raise Corrupt("a record of the operation log is damaged", hint="see: scopes verify")
-    return Operation(
-        **{name: document[name] for name in _TEXTS},
-        changes=tuple(RefChange(change["ref"], change["old"], change["new"]) for change in document["refs"]),
-        undoes=document.get("undoes"),
-        details=document.get("details", {}),
-    )
-
-
-def _is_operation(document: object) -> bool:
     match document:
-        case {"id": str(), "kind": str(), "summary": str(), "command": str(), "actor": str(), "time": str(), **rest}:
-            refs, undoes, details = rest.get("refs"), rest.get("undoes"), rest.get("details", {})
-            valid = isinstance(undoes, str | None) and isinstance(details, dict)
-            return valid and isinstance(refs, list) and all(map(_is_change, refs))
-    return False
+        case {"refs": list(refs), **rest} if (
+            all(isinstance(rest.get(name), str) for name in _TEXTS)
+            and isinstance(rest.get("undoes"), str | None)
+            and isinstance(rest.get("details", {}), dict)
+            and all(map(_is_change, refs))
+        ):
+            known: dict[str, Any] = {name: rest[name] for name in (*_TEXTS, "undoes", "details") if name in rest}
+            changes = tuple(RefChange(change["ref"], change["old"], change["new"]) for change in refs)
+            return Operation(changes=changes, **known)
+    raise Corrupt("a record of the operation log is damaged", hint="see: scopes verify")
 
 
 def _is_change(value: object) -> bool:
+    """Return True for the move of a ref whose file is below `refs/`, wherever the record comes from."""
     match value:
         case {"ref": str(ref), "old": str() | None, "new": str() | None}:
-            return _is_ref_name(ref)
+            first, *others = ref.split("/")
+            return first == "refs" and bool(others) and "\0" not in ref and not {"", ".", ".."} & set(others)
     return False
-
-
-def _is_ref_name(name: str) -> bool:
-    """Return True if a text can be a ref: its file is below `refs/`, wherever the record comes from."""
-    first, *others = name.split("/")
-    return first == "refs" and bool(others) and "\0" not in name and not {"", ".", ".."} & set(others)
 
 
 GOOD, UNTRUSTED, UNKNOWN_KEY, BAD = "good", "untrusted key", "unknown key", "bad"

@@ -9,7 +9,7 @@ import pytest
 from scopes import clock
 from scopes.conversation.branch import rewind, tag
 from scopes.conversation.new_rename_delete import delete
-from scopes.conversation.store import gc, plan_gc
+from scopes.conversation.store import gc
 from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, Refused
@@ -162,11 +162,11 @@ def test_a_dry_run_says_what_would_be_deleted_and_changes_nothing(repository):
     history(repository, "main: c", "fix: d")
     deleted = delete(repository, "conv-002")
     before, log, loose = refs(repository), list_operations(repository), loose_objects(repository)
-    planned = plan_gc(repository, expire_before="now")
+    planned = gc(repository, expire_before="now", dry_run=True)
     assert (refs(repository), list_operations(repository), loose_objects(repository)) == (before, log, loose)
     assert (planned.dry_run, planned.loose_objects, planned.bytes_after) == (True, loose, None)
     assert planned.operations[0].id == deleted.operation
     assert set(planned.refs) == {ref for ref in before if "/trash/" in ref}
     done = gc(repository, expire_before="now")
     assert (done.expired_operations, done.expired_refs) == (planned.expired_operations, planned.expired_refs) == (4, 3)
-    assert plan_gc(repository).operations == ()
+    assert gc(repository, dry_run=True).operations == ()

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.store import gc as run_gc
-from scopes.conversation.store import parse_cutoff, plan_gc
 
 
 def gc(
@@ -34,9 +34,9 @@ def gc(
     """
     invocation: Invocation = context.obj
     if dry_run:
-        return invocation.show(plan_gc(invocation.repository(), expire_before=expire))
+        return invocation.show(run_gc(invocation.repository(), expire_before=expire, dry_run=True))
     if expire is not None:
-        parse_cutoff(expire)  # before the question
+        parse_date(expire, now_nanoseconds())  # before the question
         invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
     caches = (invocation.index_directory, os.path.join(invocation.cache_directory, "contexts"))
     repository = invocation.repository()
