@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.tools import FileEdit, apply_edit, pieces_of_edit
+from scopes.model.tools import FileEdit, apply_edit
 
 _SLASHES = (
     "c", "cc", "cpp", "cs", "dart", "go", "h", "hpp", "java", "js", "jsx", "kt", "kts", "mjs", "mts", "php", "rs",
@@ -102,3 +102,22 @@ def _find_comment(line: str, mark: str) -> int | None:
             return at
         at = line.find(mark, at + 1)
     return None
+
+
+def pieces_of_edit(edit: FileEdit) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the old and the new lines of each hunk, of each replacement, or of the whole file.
+
+    The lines have `-` and `+` in front, those around the change in a hunk a blank. Yield nothing if they are unknown.
+    """
+    if edit.hunks:
+        for hunk in edit.hunks:
+            yield [line for line in hunk.lines if line[:1] in " -"], [line for line in hunk.lines if line[:1] in " +"]
+    elif edit.replacements:
+        for each in edit.replacements:
+            yield _marked(each.old, "-"), _marked(each.new, "+")
+    elif edit.before is not None and edit.after is not None:
+        yield _marked(edit.before, "-"), _marked(edit.after, "+")
+
+
+def _marked(text: str, mark: str) -> list[str]:
+    return [mark + line for line in text.splitlines()]

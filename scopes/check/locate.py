@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes.check.findings import Finding, Verdict
+from scopes.check.session_files import number_lines
 from scopes.check.transcripts import Sources
 from scopes.history.handles import Scope
 from scopes.history.names import find_root_commit
-from scopes.history.sources import number_lines, walk_chunks, walk_spans
+from scopes.history.sources import walk_chunks, walk_spans
 from scopes.ids import MessageId
 from scopes.store.repository import Repository
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from scopes.check.run import Unfinished
 from scopes.history.messages import MessageHeader
-from scopes.history.sources import SourceRecord, number_lines, read_spans, walk_chunks
+from scopes.history.sources import SourceRecord, read_spans, walk_chunks
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import STREAM
 from scopes.importers.formats.lossless_json import decode
@@ -228,3 +228,15 @@ def _decoded(data: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def number_lines(chunks: Iterable[bytes], offsets: Sequence[int]) -> list[int]:
+    """Return the line number, from 1, of each of some ascending byte offsets; none for those behind the last chunk."""
+    lines: list[int] = []
+    position, line = 0, 1
+    for chunk in chunks if offsets else ():
+        while len(lines) < len(offsets) and offsets[len(lines)] < position + len(chunk):
+            lines.append(line + chunk.count(b"\n", 0, offsets[len(lines)] - position))
+        line += chunk.count(b"\n")
+        position += len(chunk)
+    return lines

@@ -8,8 +8,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
+from scopes.check.comments import pieces_of_edit
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.tools import FileEdit, pieces_of_edit
+from scopes.model.tools import FileEdit
 
 _ASSERTION = compile_lazily(
     r"\b(?:assert\w*|expect|should|require|check|verify)\b\s*[.(!]|^\s*assert\b|\bt\.(?:Error|Fatal|Fail)|\bXCTAssert|\bpytest\.raises"

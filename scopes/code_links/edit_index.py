@@ -5,7 +5,9 @@ It is filled when `why` is first asked. Afterwards only conversations whose bran
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +19,7 @@ from scopes.code_links.conversation_edits import ConversationEdits, read_convers
 from scopes.code_links.line_hash import hash_lines, hash_short, salt_of
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.caches import open_code_lines
-from scopes.index.database import Connection, read_property
+from scopes.index.database import Connection, Layout, open_updated, read_property, remove
 from scopes.index.full_text import tips_by_conversation
 from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
@@ -353,3 +354,62 @@ def _once(edits: Iterable[IndexedEdit]) -> list[IndexedEdit]:
 
 def _by_conversation(edit: IndexedEdit) -> tuple[float, int, Sequence[str]]:
     return edit.time, len(edit.conversation), edit.conversation
+
+
+CODE_LINES: Final = Layout(
+    "code-lines.sqlite",
+    version=8,
+    tables="""
+        CREATE TABLE conversation (
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tips TEXT NOT NULL, first REAL NOT NULL,
+            last REAL NOT NULL
+        ) STRICT;
+        CREATE TABLE turn (
+            number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, prompt TEXT,
+            agreed_to TEXT, long_prompt TEXT, began REAL NOT NULL, ended REAL NOT NULL
+        ) STRICT;
+        CREATE INDEX turn_conversation ON turn (conversation);
+        CREATE INDEX turn_prompt ON turn (prompt);
+        CREATE TABLE edit (
+            number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, message TEXT NOT NULL,
+            oid TEXT NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, path TEXT NOT NULL, base_name TEXT NOT NULL,
+            time REAL NOT NULL, hashes BLOB NOT NULL, shorts BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX edit_conversation ON edit (conversation);
+        CREATE INDEX edit_time ON edit (time);
+        CREATE TABLE edit_line (
+            hash INTEGER NOT NULL, edit INTEGER NOT NULL, PRIMARY KEY (hash, edit)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE commit_call (
+            number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, message TEXT NOT NULL,
+            oid TEXT NOT NULL, call_id TEXT NOT NULL, began REAL NOT NULL, ended REAL NOT NULL, command TEXT NOT NULL,
+            printed TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX commit_call_conversation ON commit_call (conversation);
+        CREATE INDEX commit_call_ended ON commit_call (ended)
+    """,
+)
+
+
+@contextmanager
+def open_code_lines(
+    directory: str, store: str, is_current: Callable[[Connection], bool], update: Callable[[Connection], None]
+) -> Iterator[tuple[Connection, tuple[Note, ...]]]:
+    """Open the file of a store and bring it up to date; yield the connection and notes about the file.
+
+    Raises:
+        As `update` does; the file stays as it was.
+        Corrupt: the file is damaged; it is removed, and the next call builds it again.
+    """
+
+    def count(connection: Connection) -> int:
+        update(connection)
+        return 0
+
+    opened = open_updated(directory, CODE_LINES, store, is_current, count, what="the index of code lines")
+    with contextlib.closing(opened.connection) as connection:
+        try:
+            yield connection, opened.notes
+        except sqlite3.DatabaseError as error:
+            remove(directory, CODE_LINES)
+            raise Corrupt("the index of code lines was damaged, and is removed", hint="try again") from error

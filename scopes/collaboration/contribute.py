@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
+from typing import Any
 
 from scopes.agents.authors import check_typed_author
 from scopes.agents.inbox import remove_message
@@ -29,7 +30,8 @@ from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.merge.conflicts import read_conflict
 from scopes.merge.keys import decoded_key
 from scopes.model.conflicts import ENDED, Conflict
-from scopes.model.message import Argument, Author, Message, argument_field, argument_text
+from scopes.model.encoding import without_none
+from scopes.model.message import ARGUMENT, Argument, Author, Message, evidence_object, list_support
 from scopes.result import Note, Result
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository
@@ -233,3 +235,24 @@ def _require_not_closed(collaboration: Collaboration) -> None:
     if collaboration.closed is not None:
         hint = f"see: scopes collaborate show {quote(collaboration.name)}"
         raise Refused(f"{collaboration.name} is closed since {collaboration.closed}", hint=hint)
+
+
+def argument_field(argument: Argument) -> dict[str, Any]:
+    """Return the field of a message that makes an argument."""
+    return {
+        ARGUMENT: {
+            "about": argument.about,
+            "position": argument.position,
+            **without_none(confidence=argument.confidence),
+            "reasoning": list(argument.reasoning),
+            "evidence": [evidence_object(each) for each in argument.evidence],
+            "trade_offs": list(argument.trade_offs),
+            "alternatives": list(argument.alternatives),
+        }
+    }
+
+
+def argument_text(argument: Argument) -> str:
+    """Return the text of a message that makes an argument: the position, then a line for each thing that backs it."""
+    rows = list_support(argument)
+    return "\n".join((argument.position, *([""] if rows else []), *(f"- {row}" for row in rows)))

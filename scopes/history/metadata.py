@@ -253,13 +253,6 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     return Metadata(commit, title, archived, tags, branches, directory, requests, frozenset(dismissed))
 
 
-def has_given_title(repository: Repository, conversation: ConversationId) -> bool:
-    """Return True if somebody gave the conversation its title, or removed it; False if that is from a source."""
-    value = repository.find_ref(refs.meta_ref(conversation))
-    tree = None if value is None else read_commit(repository, Oid(value)).tree
-    return tree is not None and find_entry(repository, tree, f"{CLOCKS}/{TITLE}") is not None
-
-
 def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:
     """Read only the directory and where the main branch began; raises as `read_metadata_at` does."""
     tree = read_commit(objects, commit).tree

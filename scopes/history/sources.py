@@ -25,7 +25,7 @@ function of the list, so machines with the same list have the same commit, unles
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -196,18 +196,6 @@ def read_spans(chunks: Iterable[bytes], spans: list[tuple[int, int]]) -> Iterato
                 break
             buffer += chunk
         yield buffer[offset - start : offset - start + length]
-
-
-def number_lines(chunks: Iterable[bytes], offsets: Sequence[int]) -> list[int]:
-    """Return the line number, from 1, of each of some ascending byte offsets; none for those behind the last chunk."""
-    lines: list[int] = []
-    position, line = 0, 1
-    for chunk in chunks if offsets else ():
-        while len(lines) < len(offsets) and offsets[len(lines)] < position + len(chunk):
-            lines.append(line + chunk.count(b"\n", 0, offsets[len(lines)] - position))
-        line += chunk.count(b"\n")
-        position += len(chunk)
-    return lines
 
 
 def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:

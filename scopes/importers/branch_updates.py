@@ -11,7 +11,7 @@ from itertools import chain, count
 
 from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
-from scopes.history.metadata import TITLE, has_given_title, read_metadata
+from scopes.history.metadata import CLOCKS, TITLE, read_metadata
 from scopes.history.names import MAIN
 from scopes.history.sessions import IMPORT_PREFIXES
 from scopes.history.sources import TRACKING
@@ -24,7 +24,7 @@ from scopes.model.conversation import BranchEntry
 from scopes.model.encoding import encode_component
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases, walk_newest_first
-from scopes.store.objects import Objects, read_commit
+from scopes.store.objects import Objects, find_entry, read_commit
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Repository
 
@@ -281,3 +281,10 @@ def _keep_abandoned(updates: BranchUpdates, tip: Oid, session: CommittedSession)
     else:
         text = f"messages removed from a source of {updates.conversation} are kept on {name}"
         updates.notes.append(GroupedNote(text, "messages removed from sources are kept on {} branches"))
+
+
+def has_given_title(repository: Repository, conversation: ConversationId) -> bool:
+    """Return True if somebody gave the conversation its title, or removed it; False if that is from a source."""
+    value = repository.find_ref(refs.meta_ref(conversation))
+    tree = None if value is None else read_commit(repository, Oid(value)).tree
+    return tree is not None and find_entry(repository, tree, f"{CLOCKS}/{TITLE}") is not None

@@ -8,8 +8,6 @@ sessions    what a command has to know of every conversation, tip and stored sou
             that of the metadata, or the record of a source; the ids of messages depend on all tips of a conversation,
             of which they have a hash. So a row has one of these as its key, and the bytes that were made of it: it
             never is outdated. Rows of commits that no ref has any more are deleted when others are added.
-usage       the tokens and answers of each conversation in a state of its refs, and their sum for the status line
-code-lines  the lines that conversations have written, for `why`
 counts      the tokens of texts, so that an encoding is rarely loaded
 commits     parsed commits of long histories
 
@@ -23,11 +21,9 @@ import contextlib
 import marshal
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
-from scopes.errors import Corrupt
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.index.database import (
     ROW_ERRORS,
@@ -35,10 +31,7 @@ from scopes.index.database import (
     Layout,
     change_rows,
     open_rows,
-    open_updated,
-    remove,
 )
-from scopes.result import Note
 
 if TYPE_CHECKING:
     from scopes.store.objects import Commit
@@ -191,123 +184,6 @@ def find_or_compute(
             connection.executemany(f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)", new)  # noqa: S608 - one of TABLES
             connection.executemany(f"DELETE FROM {rows} WHERE key = ?", gone)  # noqa: S608 - one of TABLES
     return {oid: kept[oid] for oid in wanted if oid in kept} | added
-
-
-USAGE: Final = Layout(
-    "usage.sqlite",
-    version=3,
-    tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, summary BLOB NOT NULL, "
-    "answers BLOB NOT NULL) STRICT; CREATE TABLE total (state TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT",
-)
-_USAGE_BUSY_SECONDS: Final = 0.25
-
-
-class UsageRow(NamedTuple):
-    """A conversation, the state of its refs, and what was made of them; change the layout version with its bytes."""
-
-    conversation: ConversationId
-    state: str
-    summary: bytes
-    answers: bytes
-
-
-def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str, bytes]]:
-    """Return state and summary of all conversations."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
-        rows = connection.execute("SELECT conversation, state, summary FROM usage")
-        return {ConversationId(name): (state, summary) for name, state, summary in rows}
-    return {}
-
-
-def read_answers(directory: str, store: str, conversations: Iterable[ConversationId]) -> dict[ConversationId, bytes]:
-    """Return the answers of conversations as they were in the state of their rows."""
-    found: dict[ConversationId, bytes] = {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
-        for name in conversations:
-            for (answers,) in connection.execute("SELECT answers FROM usage WHERE conversation = ?", (name,)):
-                found[name] = answers
-    return found
-
-
-def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Iterable[ConversationId]) -> None:
-    """Add rows and delete others, or do nothing if that is not possible now."""
-    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
-        connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", list(rows))
-        connection.executemany("DELETE FROM usage WHERE conversation = ?", [(name,) for name in gone])
-
-
-def read_total(directory: str, store: str, state: str) -> bytes | None:
-    """Return the sum of all conversations that was saved for a state of the refs; None if it is not there."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
-        found = connection.execute("SELECT data FROM total WHERE state = ?", (state,)).fetchone()
-        return None if found is None else bytes(found[0])
-    return None
-
-
-def write_total(directory: str, store: str, state: str, data: bytes) -> None:
-    """Save the sum of all conversations in place of the one before, or do nothing if that is not possible now."""
-    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
-        connection.execute("DELETE FROM total")
-        connection.execute("INSERT INTO total VALUES (?, ?)", (state, data))
-
-
-CODE_LINES: Final = Layout(
-    "code-lines.sqlite",
-    version=8,
-    tables="""
-        CREATE TABLE conversation (
-            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tips TEXT NOT NULL, first REAL NOT NULL,
-            last REAL NOT NULL
-        ) STRICT;
-        CREATE TABLE turn (
-            number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, prompt TEXT,
-            agreed_to TEXT, long_prompt TEXT, began REAL NOT NULL, ended REAL NOT NULL
-        ) STRICT;
-        CREATE INDEX turn_conversation ON turn (conversation);
-        CREATE INDEX turn_prompt ON turn (prompt);
-        CREATE TABLE edit (
-            number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, message TEXT NOT NULL,
-            oid TEXT NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL, path TEXT NOT NULL, base_name TEXT NOT NULL,
-            time REAL NOT NULL, hashes BLOB NOT NULL, shorts BLOB NOT NULL
-        ) STRICT;
-        CREATE INDEX edit_conversation ON edit (conversation);
-        CREATE INDEX edit_time ON edit (time);
-        CREATE TABLE edit_line (
-            hash INTEGER NOT NULL, edit INTEGER NOT NULL, PRIMARY KEY (hash, edit)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE commit_call (
-            number INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, turn INTEGER NOT NULL, message TEXT NOT NULL,
-            oid TEXT NOT NULL, call_id TEXT NOT NULL, began REAL NOT NULL, ended REAL NOT NULL, command TEXT NOT NULL,
-            printed TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX commit_call_conversation ON commit_call (conversation);
-        CREATE INDEX commit_call_ended ON commit_call (ended)
-    """,
-)
-
-
-@contextmanager
-def open_code_lines(
-    directory: str, store: str, is_current: Callable[[Connection], bool], update: Callable[[Connection], None]
-) -> Iterator[tuple[Connection, tuple[Note, ...]]]:
-    """Open the file of a store and bring it up to date; yield the connection and notes about the file.
-
-    Raises:
-        As `update` does; the file stays as it was.
-        Corrupt: the file is damaged; it is removed, and the next call builds it again.
-    """
-
-    def count(connection: Connection) -> int:
-        update(connection)
-        return 0
-
-    opened = open_updated(directory, CODE_LINES, store, is_current, count, what="the index of code lines")
-    with contextlib.closing(opened.connection) as connection:
-        try:
-            yield connection, opened.notes
-        except sqlite3.DatabaseError as error:
-            remove(directory, CODE_LINES)
-            raise Corrupt("the index of code lines was damaged, and is removed", hint="try again") from error
 
 
 COUNTS: Final = Layout(

@@ -446,12 +446,6 @@ def purged_parts(message: Message) -> frozenset[int] | None:
     return frozenset(number for number, part in enumerate(message.parts) if part.fields.get(PURGED) is True)
 
 
-def quoted_by_retraction(notice: Message) -> str | None:
-    """Return the message that a notice retracts in the words of that message; None if it has others, or none of it."""
-    quotes = notice.text.startswith(RETRACTED_TEXT) and notice.text != RETRACTED_TEXT + PURGED_TEXT
-    return notice.retracts if quotes else None
-
-
 def is_purged_copy(copy: Message, original: Message) -> bool:
     """Return True if a message is what a purge leaves of another one, of all of it or of some parts."""
     if is_purged(copy):
@@ -550,21 +544,6 @@ class Position:
     argument: Argument
 
 
-def argument_field(argument: Argument) -> dict[str, Any]:
-    """Return the field of a message that makes an argument."""
-    return {
-        ARGUMENT: {
-            "about": argument.about,
-            "position": argument.position,
-            **without_none(confidence=argument.confidence),
-            "reasoning": list(argument.reasoning),
-            "evidence": [evidence_object(each) for each in argument.evidence],
-            "trade_offs": list(argument.trade_offs),
-            "alternatives": list(argument.alternatives),
-        }
-    }
-
-
 def evidence_object(evidence: Evidence) -> dict[str, object]:
     """Return a piece of evidence as a JSON object."""
     more = without_none(source=evidence.source, weight=evidence.weight)
@@ -587,12 +566,6 @@ def read_argument(value: object) -> Argument | None:
                 confidence=share_of(rest.get("confidence")),
             )
     return None
-
-
-def argument_text(argument: Argument) -> str:
-    """Return the text of a message that makes an argument: the position, then a line for each thing that backs it."""
-    rows = list_support(argument)
-    return "\n".join((argument.position, *([""] if rows else []), *(f"- {row}" for row in rows)))
 
 
 def list_support(argument: Argument) -> list[str]:

@@ -297,25 +297,6 @@ def edits_of_result(call: Part, result: Part | None) -> list[FileEdit]:
     return [each._replace(op="create", before="") if new else each for each, new in zip(edits, is_new, strict=True)]
 
 
-def pieces_of_edit(edit: FileEdit) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the old and the new lines of each hunk, of each replacement, or of the whole file.
-
-    The lines have `-` and `+` in front, those around the change in a hunk a blank. Yield nothing if they are unknown.
-    """
-    if edit.hunks:
-        for hunk in edit.hunks:
-            yield [line for line in hunk.lines if line[:1] in " -"], [line for line in hunk.lines if line[:1] in " +"]
-    elif edit.replacements:
-        for each in edit.replacements:
-            yield _marked(each.old, "-"), _marked(each.new, "+")
-    elif edit.before is not None and edit.after is not None:
-        yield _marked(edit.before, "-"), _marked(edit.after, "+")
-
-
-def _marked(text: str, mark: str) -> list[str]:
-    return [mark + line for line in text.splitlines()]
-
-
 def command_of(call: Part) -> str | None:
     """Return the command line of a call that runs one in a shell, else None."""
     if not is_shell(_text_or_none(call.fields.get("name")) or ""):

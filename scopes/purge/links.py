@@ -21,7 +21,7 @@ from scopes.memory.decision_candidates import ACCEPTS
 from scopes.model import encoding
 from scopes.model.conflicts import Conflict, decode_conflict
 from scopes.model.encoding import leaf
-from scopes.model.message import CONFLICTS, PURGED, PURGED_TEXT, Message, purge_message, quoted_by_retraction
+from scopes.model.message import CONFLICTS, PURGED, PURGED_TEXT, RETRACTED_TEXT, Message, purge_message
 from scopes.store.objects import Objects, find_blob
 
 SHORTEST: Final = 4  # characters of a value that is recognized in a text
@@ -161,3 +161,9 @@ def walk_resolutions(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def origin_of(message: Message) -> str | None:
     """Return the id of the message whose content a message repeats; None if it repeats none."""
     return message.amends or quoted_by_retraction(message)
+
+
+def quoted_by_retraction(notice: Message) -> str | None:
+    """Return the message that a notice retracts in the words of that message; None if it has others, or none of it."""
+    quotes = notice.text.startswith(RETRACTED_TEXT) and notice.text != RETRACTED_TEXT + PURGED_TEXT
+    return notice.retracts if quotes else None

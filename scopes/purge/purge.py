@@ -50,10 +50,11 @@ from scopes.purge.stored_messages import walk_named_messages, walk_stored_header
 from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store import refs
-from scopes.store.git_program import find_git
-from scopes.store.maintenance import PURGE, apply_final, drop_unreachable, final_record
+from scopes.store.git_program import find_git, run_git
+from scopes.store.maintenance import PURGE, _sync_packs, apply_final, final_record, remove_leftovers
+from scopes.store.objects import translated
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, note_prune
 from scopes.store.transactions import exclusive_write, shared_write, write_operation
 
 _FEW: Final = 5
@@ -466,3 +467,25 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
         files_kept=found.files,
         notes=(*notes, *map(_note_remote, remotes), *_file_notes(found.files)),
     )
+
+
+def drop_unreachable(repository: Repository) -> None:
+    """Write one pack of all that refs and reflogs reach, and delete every other object at once.
+
+    Call it under the exclusive lock. Repeating it is harmless; until it has returned, objects may still be there.
+    """
+    remove_leftovers(repository)
+    lock = repository.lock.descriptor
+    with translated("delete derived files", repository.path):
+        for top, _, files in os.walk(os.path.join(repository.path, "objects")):
+            for name in files:
+                if name.endswith((".keep", ".bitmap", ".mtimes")) or name.startswith(
+                    ("multi-pack-index", "commit-graph")
+                ):
+                    os.unlink(os.path.join(top, name))
+    repository.close()
+    note_prune(repository.path)
+    run_git(repository.path, "repack", "-a", "-d", "-q", "--no-write-bitmap-index", lock=lock)
+    run_git(repository.path, "prune", "--expire=now", lock=lock)
+    repository.close()
+    _sync_packs(repository)

@@ -17,7 +17,7 @@ from scopes.store.git_program import find_git, run_git
 from scopes.store.locks import remove_orphans
 from scopes.store.objects import pygit2, translated
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Repository, note_prune, remove_unfinished_stores
+from scopes.store.repository import Repository, remove_unfinished_stores
 from scopes.store.transactions import commit_operation, exclusive_write, list_leftovers, write_operation
 
 DEFAULT_PACK_THRESHOLD = 6000  # three objects a message: about 2,000 messages
@@ -85,28 +85,6 @@ def _sync_packs(repository: Repository) -> None:
     with translated("sync the packs", repository.path):
         for directory in ("objects/pack", "objects/info", ""):  # git syncs the files, not the directories
             sync(os.path.join(repository.path, directory))
-
-
-def drop_unreachable(repository: Repository) -> None:
-    """Write one pack of all that refs and reflogs reach, and delete every other object at once.
-
-    Call it under the exclusive lock. Repeating it is harmless; until it has returned, objects may still be there.
-    """
-    remove_leftovers(repository)
-    lock = repository.lock.descriptor
-    with translated("delete derived files", repository.path):
-        for top, _, files in os.walk(os.path.join(repository.path, "objects")):
-            for name in files:
-                if name.endswith((".keep", ".bitmap", ".mtimes")) or name.startswith(
-                    ("multi-pack-index", "commit-graph")
-                ):
-                    os.unlink(os.path.join(top, name))
-    repository.close()
-    note_prune(repository.path)
-    run_git(repository.path, "repack", "-a", "-d", "-q", "--no-write-bitmap-index", lock=lock)
-    run_git(repository.path, "prune", "--expire=now", lock=lock)
-    repository.close()
-    _sync_packs(repository)
 
 
 def _is_unsearched(repository: Repository) -> bool:

@@ -9,13 +9,13 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root, read_root_of
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId, Oid
-from scopes.index.caches import UsageRow, read_answers, read_summaries, write_rows
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 from scopes.usage import answers as model_answers
 from scopes.usage.answers import Answers
+from scopes.usage.cache import UsageRow, read_answers, read_summaries, write_rows
 from scopes.usage.tally import Tally, pack_answers, pack_summary, summarize, unpack_answers, unpack_summary
 
 _ROWS_AT_ONCE = 500  # rows that are kept in memory before they are written

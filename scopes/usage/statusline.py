@@ -11,10 +11,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import local_day
 from scopes.conversation.list import BRIEF, refs_digest
-from scopes.index.caches import read_total, write_total
 from scopes.result import Result
 from scopes.store.refs import read_ref_files
 from scopes.usage.amounts import QUARTER_SECONDS, Amounts, Group
+from scopes.usage.cache import read_total, write_total
 from scopes.usage.prices import UNITS, PriceTable
 
 TYPE_CHECKING = False

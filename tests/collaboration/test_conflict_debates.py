@@ -11,7 +11,7 @@ from scopes.agents.inbox import read_inbox, walk_entries
 from scopes.agents.register import AgentChanges, register, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
-from scopes.collaboration.contribute import argue_about_conflict
+from scopes.collaboration.contribute import argue_about_conflict, argument_text
 from scopes.collaboration.neutral import choose_neutral, escalate
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
@@ -24,7 +24,7 @@ from scopes.errors import Ambiguous, NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
 from scopes.history.names import list_branch_tips
-from scopes.model.message import Argument, Author, Evidence, argument_text
+from scopes.model.message import Argument, Author, Evidence
 from scopes.proposals.create import Delivery
 from scopes.store.config import Setting
 from scopes.store.repository import open_repository

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.collaboration.contribute import argument_field
 from scopes.collaboration.debate import find_debates
 from scopes.collaboration.records import check_argument, parse_evidence
 from scopes.errors import Invalid
-from scopes.model.message import EVIDENCE_TYPES, Argument, Evidence, Position, argument_field, read_argument
+from scopes.model.message import EVIDENCE_TYPES, Argument, Evidence, Position, read_argument
 
 
 def held(author, position, *, about="the task", **fields):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.history.sources import SourceRecord, number_lines, read_spans
+from scopes.check.session_files import number_lines
+from scopes.history.sources import SourceRecord, read_spans
 from scopes.ids import Oid
 
 ROOT, OTHER = Oid("1" * 40), Oid("2" * 40)

@@ -29,7 +29,7 @@ from scopes.importers.verify_source import verify_source
 from scopes.memory.update import update
 from scopes.model import encoding
 from scopes.model.message import Author, Part
-from scopes.store.maintenance import drop_unreachable
+from scopes.purge.purge import drop_unreachable
 from scopes.store.objects import find_blob, read_blob, read_commit, walk_blobs
 from scopes.store.refs import MEMORY, PROPOSED_FACTS
 from scopes.store.repository import open_repository

@@ -7,8 +7,8 @@ import sqlite3
 
 import pytest
 
+from scopes.code_links.edit_index import CODE_LINES, open_code_lines
 from scopes.errors import Corrupt
-from scopes.index.caches import CODE_LINES, open_code_lines
 from tests.support.store import write_bytes
 
 ROW = "INSERT INTO conversation VALUES (NULL, ?, 'tips', 0.0, 0.0)"

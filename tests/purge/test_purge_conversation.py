@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scopes.code_links import edit_index
 from scopes.conversation.branch import switch, tag
 from scopes.conversation.list import list_conversations
 from scopes.conversation.merge import merge
@@ -21,13 +22,13 @@ from scopes.index import caches, full_text
 from scopes.index.database import list_abandoned
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
-from scopes.purge.purge import Places, plan_purge, purge
+from scopes.purge.purge import Places, drop_unreachable, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.run import search
-from scopes.store.maintenance import drop_unreachable
 from scopes.store.projects import index_directory
 from scopes.store.repository import Caller
 from scopes.store.transactions import exclusive_write
+from scopes.usage import cache as usage_cache
 from tests.support.decisions import decide
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
@@ -265,8 +266,8 @@ def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository,
 @pytest.mark.parametrize(
     "layout",
     [
-        full_text.LAYOUT, caches.CODE_LINES, caches.CONVERSATIONS,
-        caches.SESSIONS, caches.USAGE,
+        full_text.LAYOUT, edit_index.CODE_LINES, caches.CONVERSATIONS,
+        caches.SESSIONS, usage_cache.USAGE,
     ],
     ids=lambda layout: layout.file,
 )  # fmt: skip

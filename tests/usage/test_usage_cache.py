@@ -8,9 +8,9 @@ import sqlite3
 import pytest
 
 from scopes.conversation.new_rename_delete import delete, new
-from scopes.index.caches import USAGE
 from scopes.store.repository import open_repository
 from scopes.usage import read_usage as reading
+from scopes.usage.cache import USAGE
 from scopes.usage.read_usage import read_usage
 from tests.support.history import history
 from tests.usage.answers import answer, count
