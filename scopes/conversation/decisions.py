@@ -200,8 +200,7 @@ class _Claims:
         return decision in _decisions_in(self._by_tip[tip].get(decision_key(topic)))
 
     def _read(self, tip: Oid) -> Mapping[str, Any]:
-        state = state_of(self.repository, tip)
-        tree = find_subtree(self.repository, state, DECISIONS)
+        tree = find_subtree(self.repository, state_of(self.repository, tip), DECISIONS)
         blobs = () if tree is None else walk_blobs(self.repository, tree)
         return {
             f"{DECISIONS}/{name.removesuffix('=')}": encoding.load(read_blob(self.repository, blob))
@@ -226,15 +225,12 @@ class _Withdrawals(NamedTuple):
         notices = [notice for about, notice in self.notices if about == topic and not self._precedes(notice, oid)]
         if amended.get("retracted") or not (amended or notices):
             return bool(amended)
-        later = [other.head.oid for other in self.rows if other.head.oid != oid and self._replaces(other, row)]
+        others = [other for other in self.rows if other.key == topic and other.head.oid != oid]
+        replacing = [other for other in others if self._precedes(oid, other.head.oid)]
+        later = [other.head.oid for other in replacing if not self._claim(other).get("retracted")]
         if amended and not later:
             return True
         return any(all(self._precedes(notice, other) for other in later) for notice in notices)
-
-    def _replaces(self, other: DecisionRow, row: DecisionRow) -> bool:
-        if other.key != row.key or not self._precedes(row.head.oid, other.head.oid):
-            return False
-        return not self._claim(other).get("retracted")
 
     def _precedes(self, first: Oid, second: Oid) -> bool:
         return is_ancestor(self.repository, first, second)

@@ -161,8 +161,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         renamed = entries.get(name, BranchEntry())
         tx.set_branch_entry(new_name, replace(renamed, id=branch_id(name, renamed), name=None))
         for child, entry in entries.items():
-            followed = follow_rename(entry, name, new_name)
-            if followed != entry and child != name:
+            if child != name and (followed := follow_rename(entry, name, new_name)) != entry:
                 tx.set_branch_entry(child, followed)
         for request in handle.metadata.requests.values():
             if request.state == OPEN and name in {request.source, request.target}:
