@@ -117,15 +117,14 @@ def _walk_stated(  # noqa: PLR0917 - where, then what
     claims: _Claims, tip: Oid, number: int, head: MessageHeader, message: Message, spellings: dict[str, str]
 ) -> Iterator[StatedDecision]:
     """Yield the decisions of a message: the one that it states, or those that it chose for a conflict."""
-    document = message.extra.get("conflict")
-    resolution = decode_resolution(document) if may_be_resolution(head) and isinstance(document, dict) else None
+    actor = reason = None
     pairs = [decided] if (decided := _decision_in(message)) is not None else []
-    if not pairs and resolution is not None and isinstance(document, dict):
-        key = str(document.get("key"))
-        topic = _topic_of(key)
-        values = resolved_values(claims.repository, head.oid, document) if group_of(key) == DECISIONS else ()
-        pairs = [(topic, value) for value in values if isinstance(value, str)]
-    actor, reason = (None, None) if resolution is None else (resolution.actor, resolution.reason or None)
+    document = message.extra.get("conflict")
+    if isinstance(document, dict) and may_be_resolution(head) and (resolution := decode_resolution(document)):
+        actor, reason, key = resolution.actor, resolution.reason or None, str(document.get("key"))
+        if not pairs and group_of(key) == DECISIONS:
+            values = resolved_values(claims.repository, head.oid, document)
+            pairs = [(_topic_of(key), value) for value in values if isinstance(value, str)]
     for topic, decision in pairs:
         current, spelled = claims.hold(tip, topic, decision), _spell(spellings, message, topic)
         row = DecisionRow(topic=spelled, decision=decision, head=head, current=current)
