@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
@@ -100,7 +100,7 @@ def decisions_at(
             notices.append((withdrawn, head.oid))
         if work_item is None or message.work_item in {None, work_item}:
             stated += _walk_stated(claims, tip, number, head, message, spellings)
-    rows = tuple(each.row for each in stated)
+    rows = [each.row for each in stated]
     ends = _Withdrawals(repository, tip, (tip,), rows, notices)
     disputed = {each.key for each in open_conflicts_at(repository, tip)} if stated else set[str]()
     found = []
@@ -157,7 +157,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             branches = tuple(name for name, oid in names if claims.hold(oid, topic, decision))
             titled = head._replace(subject=subject_of(head, message))
             rows.append(DecisionRow(topic=topic, decision=decision, head=titled, current=current, branches=branches))
-    ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), rows, notices)
+    ends = _Withdrawals(repository, tip, scope.tips.values(), rows, notices)
     found = tuple(replace(row, withdrawn=ends.include(row)) for row in _in_one_spelling(rows))
     return DecisionList(
         conversation=scope.conversation,
@@ -212,7 +212,7 @@ class _Withdrawals(NamedTuple):
 
     repository: Repository
     tip: Oid
-    tips: Sequence[Oid]
+    tips: Collection[Oid]
     rows: Sequence[DecisionRow]
     notices: Sequence[tuple[str, Oid]]
 

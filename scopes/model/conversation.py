@@ -56,13 +56,8 @@ class BranchEntry:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether lists leave out the branch (S4-8)."""
-        return is_hidden(self.purpose, self.status)
-
-
-def is_hidden(purpose: str | None, status: str) -> bool:
-    """Return True for an abandoned branch, and for a conflict-resolution branch whose conflicts have ended."""
-    return status == ABANDONED or (purpose == CONFLICT_RESOLUTION and status == MERGED)
+        """Whether lists leave out the branch: it is abandoned, or of conflicts that have ended (S4-8)."""
+        return self.status == ABANDONED or (self.purpose == CONFLICT_RESOLUTION and self.status == MERGED)
 
 
 def branch_id(name: BranchName, entry: BranchEntry | None) -> str:
