@@ -263,11 +263,8 @@ def show(
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
     rows = branches.rows()
-    shown = [
-        row
-        for row in rows
-        if include_hidden or row.active or not BranchEntry(purpose=row.purpose, status=row.status).is_hidden
-    ]
+    usual = [row for row in rows if row.active or not BranchEntry(purpose=row.purpose, status=row.status).is_hidden]
+    shown = rows if include_hidden else usual
     wanted = shown if scope.branch is None else [row for row in rows if row.name == scope.branch]
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)
