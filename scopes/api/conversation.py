@@ -516,10 +516,10 @@ class Conversation(ConversationHandle):
         title: one line of at most 200 characters.
         message: a longer description.
         """
-        who = self._author(author)
         return merge.open_merge_request(
-            self.repository, self.id, source, title=title, target=target, message=message, requester=who
-        )
+            self.repository, self.id, source, title=title, target=target, message=message,
+            requester=self._author(author),
+        )  # fmt: skip
 
     def merge_merge_request(self, request: str | int, **options: Unpack[MergeOptions]) -> scopes.MergeOutcome:
         """Merge the branch of a merge request; the outcome is that of `merge`."""
@@ -855,8 +855,7 @@ class Conversation(ConversationHandle):
         size: dict[str, Any] = {**options}
         model, project = size.pop("model", None), size.pop("project", None)
         row = None if model is None else resolve_model(model, config.walk())
-        directory = "" if project is None else os.fspath(project)
-        request = new_request(config, row, where=where, at=at, project=directory, **size)
+        request = new_request(config, row, where=where, at=at, project=os.fspath(project or ""), **size)
         return request, choose_tokenizer(rank_file_paths(os.environ), row)
 
     def _name(self, branch: str | None) -> str:

@@ -102,23 +102,20 @@ def branch(
         NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
     handle = StoreHandle(repository).conversation(conversation)
-    given = BranchEntry(
-        purpose=None if purpose is None else parse_purpose(purpose),
-        agent=None if agent is None else parse_agent_name(agent),
-        status="active",
-    )
+    role = None if purpose is None else parse_purpose(purpose)
+    agent_name = None if agent is None else parse_agent_name(agent)
     writers = message_writers(repository, handle.id, () if message is None else (message,))
     with exclusive_write(repository):
         parent = handle.branch(base)
         revision = parent.revision if start is None else parent.find(start)
-        new_name = default_branch_name(handle.tips, given.purpose, given.agent)
+        new_name = default_branch_name(handle.tips, role, agent_name)
         if name is not None:
             new_name = parse_new_branch_name(repository, name)
             if new_name in handle.tips:
                 raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
-        entry = replace(given, parent=revision.branch or parent.name, fork=revision.oid, created=now())
-        at_tip = handle.tips.get(entry.parent or parent.name) == revision.oid
-        tip = revision.oid
+        forked, tip = revision.branch or parent.name, revision.oid
+        entry = BranchEntry(purpose=role, agent=agent_name, parent=forked, fork=tip, created=now())
+        at_tip = handle.tips.get(forked) == tip
         for write in writers:
             tip = write(tip)
         tx = Transaction(repository, handle.id)
@@ -131,9 +128,9 @@ def branch(
         conversation=handle.id,
         name=new_name,
         tip=tip,
-        parent=entry.parent or parent.name,
-        purpose=entry.purpose,
-        agent=entry.agent,
+        parent=forked,
+        purpose=role,
+        agent=agent_name,
         active=switch,
         operation=operation.id,
         start=None if at_tip else message_id_of(read_commit(repository, revision.oid)),
@@ -143,14 +140,7 @@ def branch(
 def append_to_new_branch(
     repository: Repository, conversation: str, message: Message, *, start: str | None, name: str, switch: bool = True
 ) -> MessageAppended:
-    """Create a branch at `start`, as `branch` does, and append a message to it, as one operation.
-
-    Raises:
-        Invalid: the name is not valid, or the message is too large.
-        Refused: a branch of that name exists.
-        NotFound, Ambiguous: the conversation or the message cannot be resolved.
-        Busy, Inaccessible: nothing was written.
-    """
+    """Create a branch at `start` and append a message to it, as one operation; raises as `branch` and `append` do."""
     created = branch(repository, conversation, start=start, name=name, message=message, switch=switch)
     return MessageAppended(
         id=message.id,
@@ -298,19 +288,14 @@ def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid
     if any(each.branch == branch.name for each in list_in_progress(repository, branch.conversation.id)):
         return
     count = f"{len(conflicts)} {plural(len(conflicts), 'conflict')}"
-    command = f"scopes rewind {quote(str(branch))} --to {quote(_before_merge(repository, new)[:8])}"
-    raise Refused(
-        f"{branch} would keep a merge without the resolution of its {count}",
-        hint=f"take back the merge too: {command}",
-    )
-
-
-def _before_merge(repository: Repository, oid: Oid) -> str:
-    """Return the newest commit on the line of first parents whose conflicts are resolved."""
-    commit = read_commit(repository, oid)
+    commit = read_commit(repository, new)  # at the end the newest one whose conflicts are resolved
     while commit.parents and open_conflicts_at(repository, commit.oid):
         commit = read_commit(repository, commit.parents[0])
-    return commit.oid if is_root(commit) else message_id_of(commit)
+    before = commit.oid if is_root(commit) else message_id_of(commit)
+    raise Refused(
+        f"{branch} would keep a merge without the resolution of its {count}",
+        hint=f"take back the merge too: scopes rewind {quote(str(branch))} --to {quote(before[:8])}",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

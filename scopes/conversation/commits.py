@@ -59,18 +59,13 @@ class RevisionRequest:
     on_progress: Progress = lambda _done, _all: None
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedRevision:
-    """A commit, its links that are more than candidates, the surest first, and what found them."""
-
-    linker: CommitLinker
-    commit: LinkedCommit
-    links: tuple[CodeLink, ...]
-
-
 @contextmanager
-def open_revision(repository: Repository, request: RevisionRequest) -> Iterator[LinkedRevision]:
-    """Find a commit of the project and its links; the project and the index are open until the block ends.
+def open_revision(
+    repository: Repository, request: RevisionRequest
+) -> Iterator[tuple[CommitLinker, LinkedCommit, tuple[CodeLink, ...]]]:
+    """Find a commit of the project and its links that are more than candidates, the surest first.
+
+    The project and the index are open until the block ends.
 
     Raises:
         NotFound: there is no such commit or conversation, or no conversation is linked to the commit.
@@ -82,7 +77,7 @@ def open_revision(repository: Repository, request: RevisionRequest) -> Iterator[
         linked = next(linker.link([commit]), None)
         if linked is None:
             raise Inaccessible(f"the commit {commit[:8]} cannot be read", hint="see: git fsck")
-        yield LinkedRevision(linker, linked, _require_links(linked, wanted))
+        yield linker, linked, _require_links(linked, wanted)
 
 
 def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple[CodeLink, ...]:
@@ -96,7 +91,7 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
         links = tuple(link for link in links if link.conversation == wanted)
     if links:
         return links
-    name = name_commit(linked.facts)
+    name = _name_commit(linked.facts)
     if linked.unknown:
         record = linked.unknown[0]
         session = f"the session {record.session} of {record.tool}, which is not in the store"
@@ -110,7 +105,7 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
     raise NotFound(f"no session is known to have written {name}", hint=hint)
 
 
-def note_likely(links: Sequence[CodeLink]) -> tuple[Note, ...]:
+def _note_likely(links: Sequence[CodeLink]) -> tuple[Note, ...]:
     """Return a note for each conversation whose links with a commit are likely only, with the evidence."""
     best = {link.conversation: link for link in reversed(links)}  # the surest one comes first
     unsure = [best[name] for name in conversations_of(links) if best[name].level != "certain"]
@@ -123,7 +118,7 @@ def note_likely(links: Sequence[CodeLink]) -> tuple[Note, ...]:
     )
 
 
-def name_commit(facts: CommitFacts) -> str:
+def _name_commit(facts: CommitFacts) -> str:
     """Return a commit as errors and notes name it."""
     return f"commit {facts.commit[:8]} {facts.subject!a}"
 
@@ -231,7 +226,10 @@ def _find_elsewhere(git: ProjectGit, records: Iterable[CommitRecord], roots: Col
 
     A working tree that is no longer there was one of this project if other commits of it are here: `roots`.
     """
-    places = {root: _find_shared(root) for root in {record.root for record in records if record.root}}
+    places: dict[str, str | None] = {}
+    for root in {record.root for record in records if record.root}:
+        found = find_worktree(root) if os.path.isdir(root) else None
+        places[root] = None if found is None else found.shared
     return [
         record
         for record in records
@@ -239,14 +237,6 @@ def _find_elsewhere(git: ProjectGit, records: Iterable[CommitRecord], roots: Col
         and places[record.root] != git.repository.shared
         and (places[record.root] is not None or record.root not in roots)
     ]
-
-
-def _find_shared(directory: str) -> str | None:
-    """Return the git directory of the repository around a directory, None if there is none."""
-    with suppress(OSError, ValueError):
-        found = find_worktree(directory) if os.path.isdir(directory) else None
-        return None if found is None else found.shared
-    return None
 
 
 def _first_time(repository: Repository, name: ConversationId) -> int:
@@ -267,9 +257,6 @@ def _recorded_rows(
             yield CommitRow(commit=record.commit, subject=record.subject, authored=record.at, links=own, is_gone=True)
 
 
-_ROLES: Final[Mapping[LinkRole, str]] = {"made": "made in", "wrote": "lines written in"}
-
-
 class CommitTurns(NamedTuple):
     """The messages of the turns in one conversation that a commit is from, with the links of their turns."""
 
@@ -278,10 +265,7 @@ class CommitTurns(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def find_commit_turns(
-    repository: Repository,
-    request: RevisionRequest,
-) -> CommitTurns:
+def find_commit_turns(repository: Repository, request: RevisionRequest) -> CommitTurns:
     """Return the turn that made a commit and those that wrote lines of it, in the conversation with the surest link.
 
     Raises:
@@ -289,22 +273,37 @@ def find_commit_turns(
             recorded yet.
         Inaccessible: git is not installed, or cannot read the project.
     """
-    with open_revision(repository, request) as found:
-        first = found.links[0].conversation
-        own = TurnFinder(repository, found.linker.index).links_of(found.commit, first)
+    with open_revision(repository, request) as (linker, commit, found):
+        first, *others = conversations_of(found)
+        own = TurnFinder(repository, linker.index).links_of(commit, first)
         messages = list_turn_messages(repository, list_branch_tips(repository, first).values())
         turns = dict.fromkeys(turn.message for link in own for turn in link.turns)
         if not turns:
             raise NotFound(
-                f"{name_commit(found.commit.facts)} was made by {first}, in a turn that is not recorded yet",
+                f"{_name_commit(commit.facts)} was made by {first}, in a turn that is not recorded yet",
                 hint="import the session when the turn has ended: scopes import",
             )
+        links: dict[MessageId, list[TurnLink]] = {}  # turns of two branches may have one number
+        for link in own:
+            for turn in link.turns:
+                for message in messages_of_turn(messages, turn.message):
+                    links.setdefault(message, []).append(TurnLink(link.role, link.level, turn.number))
         wanted = [name for message in turns for name in _messages_about(repository, messages, message)]
-        described = _describe_turns(repository, found, own, messages, wanted)
-        about = _note_turns(found.commit.facts, first, own)
-        likely = note_likely([link for link in found.links if link.conversation == first])
-        notes = (*found.linker.notes, about, *likely)
-        if others := [name for name in conversations_of(found.links) if name != first]:
+        branches = branches_of_messages(repository, first, wanted)
+        described = {
+            name: CommitTurn(
+                first,
+                branches.get(name),
+                commit.facts.commit,
+                tuple(dict.fromkeys(links.get(name, ()))),
+                tuple(others),
+            )
+            for name in wanted
+        }
+        about = _note_turns(commit.facts, first, own)
+        likely = _note_likely([link for link in found if link.conversation == first])
+        notes = (*linker.notes, about, *likely)
+        if others:
             hint = f"show it: scopes log {quote(others[0])} --commit {quote(request.revision)}"
             notes += (Note(f"also linked to the commit: {', '.join(others)}", hint),)
         return CommitTurns(first, described, notes)
@@ -316,34 +315,6 @@ def with_commit_turns(log: Log, found: Mapping[MessageId, CommitTurn]) -> Log:
         replace(item, commit_turn=found.get(item.head.id)) if isinstance(item, LogEntry) else item for item in log.items
     )
     return replace(log, items=entries)
-
-
-def _describe_turns(
-    repository: Repository,
-    found: LinkedRevision,
-    own: Sequence[CodeLink],
-    messages: Sequence[TurnMessage],
-    wanted: Sequence[MessageId],
-) -> dict[MessageId, CommitTurn]:
-    """Return for each message its branch and the links of its turn: turns of two branches may have one number."""
-    conversation = found.links[0].conversation
-    also = tuple(name for name in conversations_of(found.links) if name != conversation)
-    links: dict[MessageId, list[TurnLink]] = {}
-    for link in own:
-        for turn in link.turns:
-            for message in messages_of_turn(messages, turn.message):
-                links.setdefault(message, []).append(TurnLink(link.role, link.level, turn.number))
-    branches = branches_of_messages(repository, conversation, wanted)
-    return {
-        message: CommitTurn(
-            conversation,
-            branches.get(message),
-            found.commit.facts.commit,
-            tuple(dict.fromkeys(links.get(message, ()))),
-            also,
-        )
-        for message in wanted
-    }
 
 
 def _messages_about(repository: Repository, messages: Sequence[TurnMessage], message: MessageId) -> Iterator[MessageId]:
@@ -361,19 +332,13 @@ def _messages_about(repository: Repository, messages: Sequence[TurnMessage], mes
 
 def _note_turns(facts: CommitFacts, conversation: ConversationId, links: Sequence[CodeLink]) -> Note:
     """Return a note that says which of the turns made a commit, and which wrote lines of it."""
-    roles = {
-        role: sorted({turn.number for link in links if link.role == role for turn in link.turns}) for role in _ROLES
-    }
-    found = [
-        f"{_ROLES[role]} {plural(len(turns), 'turn')} {', '.join(map(str, turns))}"
-        for role, turns in roles.items()
-        if turns
-    ]
-    text = f"{name_commit(facts)}: {'; '.join(found) or 'no turn is known'}"
+    roles: Mapping[LinkRole, str] = {"made": "made in", "wrote": "lines written in"}
+    found = []
+    for role, words in roles.items():
+        if turns := sorted({turn.number for link in links if link.role == role for turn in link.turns}):
+            found.append(f"{words} {plural(len(turns), 'turn')} {', '.join(map(str, turns))}")
+    text = f"{_name_commit(facts)}: {'; '.join(found) or 'no turn is known'}"
     return Note(text, f"the evidence: scopes show {quote(conversation)} --commits")
-
-
-_SECOND = 1_000_000_000
 
 
 class OtherLine(NamedTuple):
@@ -415,28 +380,24 @@ class CommitAccount(Result):
         return int(any(file.others for file in self.files))
 
 
-def diff_commit(
-    repository: Repository,
-    request: RevisionRequest,
-) -> CommitAccount:
+def diff_commit(repository: Repository, request: RevisionRequest) -> CommitAccount:
     """Compare the lines that a commit added with those that the edits of its conversations added.
 
     Raises:
         NotFound: there is no such commit or conversation, or no conversation is linked to the commit.
         Inaccessible: git is not installed, or cannot read the project.
     """
-    with open_revision(repository, request) as found:
-        linked, index = found.commit, found.linker.index
-        names = conversations_of(found.links)
-        files = tuple(
-            _account(index, linked, path, lines, names) for path, lines in lines_by_path(linked.added).items()
-        )
+    with open_revision(repository, request) as (linker, linked, links):
+        names = conversations_of(links)
         return CommitAccount(
             commit=linked.facts.commit,
             subject=linked.facts.subject,
             conversations=names,
-            files=files,
-            notes=(*found.linker.notes, *note_likely(found.links)),
+            files=tuple(
+                _account(linker.index, linked, path, lines, names)
+                for path, lines in lines_by_path(linked.added).items()
+            ),
+            notes=(*linker.notes, *_note_likely(links)),
         )
 
 
@@ -449,7 +410,7 @@ def _account(
     wanted = [value for value in (*hashes.values(), *shorts.values()) if value is not None]
     added = linked.added
     base_names = () if added is None else (*added.names_of(path), *added.moved.get(path, ()))
-    edits = times_of(authored / _SECOND, linked.links).find_edits(index, wanted, *base_names)
+    edits = times_of(authored / 10**9, linked.links).find_edits(index, wanted, *base_names)
     known = {value for value, found in edits.items() if any(edit.conversation in names for edit in found)}
     known_shorts = {
         value for found in edits.values() for edit in found if edit.conversation in names for value in edit.shorts

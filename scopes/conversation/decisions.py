@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
@@ -100,7 +100,7 @@ def decisions_at(
             notices.append((withdrawn, head.oid))
         if work_item is None or message.work_item in {None, work_item}:
             stated += _walk_stated(claims, tip, number, head, message, spellings)
-    rows = tuple(each.row for each in stated)
+    rows = [each.row for each in stated]
     ends = _Withdrawals(repository, tip, (tip,), rows, notices)
     disputed = {each.key for each in open_conflicts_at(repository, tip)} if stated else set[str]()
     found = []
@@ -117,15 +117,14 @@ def _walk_stated(  # noqa: PLR0917 - where, then what
     claims: _Claims, tip: Oid, number: int, head: MessageHeader, message: Message, spellings: dict[str, str]
 ) -> Iterator[StatedDecision]:
     """Yield the decisions of a message: the one that it states, or those that it chose for a conflict."""
-    document = message.extra.get("conflict")
-    resolution = decode_resolution(document) if may_be_resolution(head) and isinstance(document, dict) else None
+    actor = reason = None
     pairs = [decided] if (decided := _decision_in(message)) is not None else []
-    if not pairs and resolution is not None and isinstance(document, dict):
-        key = str(document.get("key"))
-        topic = _topic_of(key)
-        values = resolved_values(claims.repository, head.oid, document) if group_of(key) == DECISIONS else ()
-        pairs = [(topic, value) for value in values if isinstance(value, str)]
-    actor, reason = (None, None) if resolution is None else (resolution.actor, resolution.reason or None)
+    document = message.extra.get("conflict")
+    if isinstance(document, dict) and may_be_resolution(head) and (resolution := decode_resolution(document)):
+        actor, reason, key = resolution.actor, resolution.reason or None, str(document.get("key"))
+        if not pairs and group_of(key) == DECISIONS:
+            values = resolved_values(claims.repository, head.oid, document)
+            pairs = [(_topic_of(key), value) for value in values if isinstance(value, str)]
     for topic, decision in pairs:
         current, spelled = claims.hold(tip, topic, decision), _spell(spellings, message, topic)
         row = DecisionRow(topic=spelled, decision=decision, head=head, current=current)
@@ -158,7 +157,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             branches = tuple(name for name, oid in names if claims.hold(oid, topic, decision))
             titled = head._replace(subject=subject_of(head, message))
             rows.append(DecisionRow(topic=topic, decision=decision, head=titled, current=current, branches=branches))
-    ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), rows, notices)
+    ends = _Withdrawals(repository, tip, scope.tips.values(), rows, notices)
     found = tuple(replace(row, withdrawn=ends.include(row)) for row in _in_one_spelling(rows))
     return DecisionList(
         conversation=scope.conversation,
@@ -213,7 +212,7 @@ class _Withdrawals(NamedTuple):
 
     repository: Repository
     tip: Oid
-    tips: Sequence[Oid]
+    tips: Collection[Oid]
     rows: Sequence[DecisionRow]
     notices: Sequence[tuple[str, Oid]]
 
@@ -225,15 +224,12 @@ class _Withdrawals(NamedTuple):
         notices = [notice for about, notice in self.notices if about == topic and not self._precedes(notice, oid)]
         if amended.get("retracted") or not (amended or notices):
             return bool(amended)
-        later = [other.head.oid for other in self.rows if other.head.oid != oid and self._replaces(other, row)]
+        others = [other for other in self.rows if other.key == topic and other.head.oid != oid]
+        replacing = [other for other in others if self._precedes(oid, other.head.oid)]
+        later = [other.head.oid for other in replacing if not self._claim(other).get("retracted")]
         if amended and not later:
             return True
         return any(all(self._precedes(notice, other) for other in later) for notice in notices)
-
-    def _replaces(self, other: DecisionRow, row: DecisionRow) -> bool:
-        if other.key != row.key or not self._precedes(row.head.oid, other.head.oid):
-            return False
-        return not self._claim(other).get("retracted")
 
     def _precedes(self, first: Oid, second: Oid) -> bool:
         return is_ancestor(self.repository, first, second)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -18,7 +18,6 @@ from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId, parse_agent_name
 from scopes.merge.in_progress import follow_rename
 from scopes.model.conversation import OPEN, BranchEntry, Root, branch_id
-from scopes.model.operation import Operation
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.config import BUNDLE
@@ -74,11 +73,6 @@ def new(
             tx.set_directory(directory)
         tx.activate(MAIN)
         operation = tx.commit("new", f"create {new_id}")
-    notes: tuple[Note, ...] = ()
-    if stripped_title:
-        from scopes.secrets.count import title_note
-
-        notes = title_note(repository, stripped_title)
     return ConversationCreated(
         id=new_id,
         uuid=root.uuid,
@@ -86,8 +80,17 @@ def new(
         title=stripped_title,
         participants=tuple(kinds),
         operation=operation.id,
-        notes=notes,
+        notes=_note_secrets(repository, stripped_title),
     )
+
+
+def _note_secrets(repository: Repository, title: str | None) -> tuple[Note, ...]:
+    """Return a note about possible secrets in a new title."""
+    if title is None:
+        return ()
+    from scopes.secrets.count import title_note
+
+    return title_note(repository, title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +112,7 @@ def rename_title(repository: Repository, conversation: str, title: str) -> Renam
         operation = None
         notes: tuple[Note, ...] = ()
         if after != before:
-            from scopes.secrets.count import title_note
-
-            notes = () if after is None else title_note(repository, after)
+            notes = _note_secrets(repository, after)
             tx = Transaction(repository, handle.id)
             tx.set_title(after)
             operation = tx.commit("rename", f"set the title of {handle.id}", metadata_message="set the title").id
@@ -161,8 +162,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         renamed = entries.get(name, BranchEntry())
         tx.set_branch_entry(new_name, replace(renamed, id=branch_id(name, renamed), name=None))
         for child, entry in entries.items():
-            followed = follow_rename(entry, name, new_name)
-            if followed != entry and child != name:
+            if child != name and (followed := follow_rename(entry, name, new_name)) != entry:
                 tx.set_branch_entry(child, followed)
         for request in handle.metadata.requests.values():
             if request.state == OPEN and name in {request.source, request.target}:
@@ -224,22 +224,14 @@ def list_deleted(repository: Repository) -> DeletedList:
         for change in operation.changes if operation.kind == "delete" else ():
             conversation, _, meta = change.ref.removeprefix(refs.TRASH).partition(f"/{operation.id}/")
             if meta == "meta" and change.ref in trash:
-                rows.append(_deleted_row(repository, ConversationId(conversation), operation, trash))
+                top = change.ref.removesuffix("meta") + "heads/"
+                heads = {ref.removeprefix(top): oid for ref, oid in trash.items() if ref.startswith(top)}
+                tips = {BranchName(name): Oid(oid) for name, oid in heads.items()}
+                title = read_metadata_at(repository, Oid(trash[change.ref])).title
+                heading = heading_of(repository, title, walk_main(repository, tips))
+                text, name = heading and heading.text, ConversationId(conversation)
+                rows.append(DeletedRow(name, text, len(tips), operation.time, operation.id))
     return DeletedList(deleted=tuple(rows))
-
-
-def _deleted_row(
-    repository: Repository, conversation: ConversationId, operation: Operation, trash: Mapping[str, str]
-) -> DeletedRow:
-    top = f"{refs.TRASH}{conversation}/{operation.id}/"
-    tips = {
-        BranchName(ref.removeprefix(f"{top}heads/")): Oid(oid)
-        for ref, oid in trash.items()
-        if ref.startswith(f"{top}heads/")
-    }
-    title = read_metadata_at(repository, Oid(trash[f"{top}meta"])).title
-    heading = heading_of(repository, title, walk_main(repository, tips))
-    return DeletedRow(conversation, heading and heading.text, len(tips), operation.time, operation.id)
 
 
 def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:

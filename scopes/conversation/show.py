@@ -75,7 +75,7 @@ from scopes.history.sources import (
 )
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
 from scopes.index.caches import ConversationRow
-from scopes.model.conversation import BranchEntry, Root, branch_id, is_hidden
+from scopes.model.conversation import BranchEntry, Root, branch_id
 from scopes.model.encoding import encode_component
 from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
@@ -263,7 +263,8 @@ def show(
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
     rows = branches.rows()
-    shown = [row for row in rows if include_hidden or row.active or not is_hidden(row.purpose, row.status)]
+    usual = [row for row in rows if row.active or not BranchEntry(purpose=row.purpose, status=row.status).is_hidden]
+    shown = rows if include_hidden else usual
     wanted = shown if scope.branch is None else [row for row in rows if row.name == scope.branch]
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)

@@ -56,13 +56,8 @@ class BranchEntry:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether lists leave out the branch (S4-8)."""
-        return is_hidden(self.purpose, self.status)
-
-
-def is_hidden(purpose: str | None, status: str) -> bool:
-    """Return True for an abandoned branch, and for a conflict-resolution branch whose conflicts have ended."""
-    return status == ABANDONED or (purpose == CONFLICT_RESOLUTION and status == MERGED)
+        """Whether lists leave out the branch: it is abandoned, or of conflicts that have ended (S4-8)."""
+        return self.status == ABANDONED or (self.purpose == CONFLICT_RESOLUTION and self.status == MERGED)
 
 
 def branch_id(name: BranchName, entry: BranchEntry | None) -> str:
@@ -284,24 +279,33 @@ def decode_manifest(data: bytes) -> Manifest:
             _RANDOM_ID.fullmatch(project)
             and max(len(created), len(newest)) <= _MAX_TIME
             and 0 < len(branches) <= MAX_BRANCHES
+            and _is_text(rest.get("title"), MAX_TITLE)
+            and _is_text(rest.get("prompt"), MAX_PROMPT)
+            and (rest.get("count") is None or _is_count(rest["count"]))
+            and all(map(_is_branch, branches.values()))
         ):
-            title, prompt = _check_text(rest.get("title"), MAX_TITLE), _check_text(rest.get("prompt"), MAX_PROMPT)
-            count = None if rest.get("count") is None else _check_count(rest["count"])
-            found = {_check_id(key): _decode_branch(value) for key, value in branches.items()}
+            found = {
+                _check_id(key): ManifestBranch(_check_name(each["name"]), Oid(each["tip"]), each["count"])
+                for key, each in branches.items()
+            }
+            title, prompt, count = (document.get(name) for name in ("title", "prompt", "count"))
             return Manifest(title, project, created, newest, found, prompt, count)
-    raise _damaged()
+    raise Corrupt("the manifest of a conversation is damaged", hint="see who wrote it to the remote")
 
 
-def _check_text(value: object, limit: int) -> str | None:
-    if value is None or (isinstance(value, str) and len(value) <= limit):
-        return value
-    raise _damaged()
+def _is_text(value: object, limit: int) -> bool:
+    return value is None or (isinstance(value, str) and len(value) <= limit)
 
 
-def _check_count(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT:
-        return value
-    raise _damaged()
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MAX_COUNT
+
+
+def _is_branch(value: object) -> bool:
+    match value:
+        case {"name": str(), "tip": str(tip), "count": count}:
+            return is_oid(tip) and _is_count(count)
+    return False
 
 
 def _check_id(key: str) -> str:
@@ -317,14 +321,3 @@ def _check_name(name: str) -> BranchName:
         return parse_branch_name(name)
     except Invalid as error:
         raise Corrupt(f"a branch of the conversation has a name that is not allowed: {error.message}") from error
-
-
-def _decode_branch(value: object) -> ManifestBranch:
-    match value:
-        case {"name": str(name), "tip": str(tip), "count": count} if is_oid(tip):
-            return ManifestBranch(_check_name(name), Oid(tip), _check_count(count))
-    raise _damaged()
-
-
-def _damaged() -> Corrupt:
-    return Corrupt("the manifest of a conversation is damaged", hint="see who wrote it to the remote")
