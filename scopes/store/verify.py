@@ -11,7 +11,6 @@ import itertools
 import mmap
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -244,13 +243,12 @@ class Quarantine:
         self._store = store
 
     def copy(self, name: str) -> None:
-        """Keep a file of the store that is about to be replaced."""
+        """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
         source, target = os.path.join(self._store, name), os.path.join(self.path, name)
         if os.path.lexists(source):
             os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-            shutil.copyfile(source, target, follow_symlinks=False)
-            for synced in (target, os.path.dirname(target)):
-                sync(synced)
+            os.link(source, target, follow_symlinks=False)
+            sync(os.path.dirname(target))
 
 
 def repair_unopened(path: str) -> tuple[Repair, ...]:
