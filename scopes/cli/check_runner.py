@@ -12,7 +12,7 @@ from scopes.check.baseline import read_baseline
 from scopes.check.check import Checked, check
 from scopes.check.findings import Finding
 from scopes.check.policy import Policy, parse_policy, require_known_suppressions
-from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree, find_top
+from scopes.check.policy_sources import CommittedFiles, CommittedTree, PolicySource, WorkingTree, find_top
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import PARAMETERS
 from scopes.check.workspace import find_checkout
@@ -26,7 +26,6 @@ from scopes.history.handles import resolve_scope
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
 from scopes.result import Note
-from scopes.store.git_program import CommittedFiles
 
 _MAX_FILE = 64 << 20
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.

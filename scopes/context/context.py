@@ -14,6 +14,7 @@ from scopes.context.calibrate import calibrate
 from scopes.context.cleared import clear_context
 from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
+from scopes.context.count_cache import with_cache
 from scopes.context.project_files import OUTSIDE, ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
@@ -32,7 +33,7 @@ from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import clear_notes, gate_of, policy_key, redacting
 from scopes.store.objects import read_commit
 from scopes.store.repository import Prunes, Repository
-from scopes.tokens.count import Tokenizer, TokenizerChoice, with_cache
+from scopes.tokens.count import Tokenizer, TokenizerChoice
 
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files
 _ID_LENGTH = 24

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from scopes.context.calibrate import calibrate
+from scopes.context.count_cache import with_cache
 from scopes.context.part_text import CATEGORIES, texts_of
 from scopes.history.messages import read_body, walk_headers_newest_first
 from scopes.history.names import resolve_revision
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
-from scopes.tokens.count import TokenizerChoice, with_cache
+from scopes.tokens.count import TokenizerChoice
 
 _BATCH = 1000  # messages whose texts are in memory at once
 

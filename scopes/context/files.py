@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scopes.context.project_files import ReadableFolder, SkippedFile, TouchedFile, read_text, resolve
+from scopes.regular_file import read_regular
 from scopes.sanitize import file_for_prompt, line_for_prompt
-from scopes.store.git_program import list_ignored
+from scopes.store.git_program import ask_git, git_environment, scratch_repository
+from scopes.store.projects import find_worktree
 from scopes.tokens.count import Tokenizer
 
 _MAX_FILES = 500
@@ -102,3 +105,26 @@ def _block(file: TouchedFile, text: str) -> str:
     name = line_for_prompt(file.path)
     when = f"last touched in message {file.turn}" if file.content is None else f"as recorded up to message {file.turn}"
     return f"### File {name} ({when})\n\n{fence}\n{body}{fence}\n\n"
+
+
+def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
+    """Return those of some files of a project that git ignores; None if that cannot be found out.
+
+    The rules are those of the project's `.gitignore` files and `.git/info/exclude`. Its git configuration and its index
+    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored.
+    """
+    worktree = find_worktree(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
+    if worktree is None:
+        return frozenset()
+    with scratch_repository() as scratch:
+        os.mkdir(os.path.join(scratch, "info"))
+        try:
+            with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
+                file.write(read_regular(os.path.join(worktree.shared, "info", "exclude"), 128 << 10))
+        except OSError:
+            return None
+        words = ("check-ignore", "--no-index", "-z", "--stdin")
+        environment = git_environment(scratch) | {"GIT_WORK_TREE": directory}
+        names = b"\0".join(map(os.fsencode, paths))
+        found = ask_git(words, directory, environment, names, seconds=5, codes=(0, 1))
+    return None if found is None else frozenset(map(os.fsdecode, found.split(b"\0")))

@@ -37,7 +37,6 @@ from scopes.store.objects import (
     read_commit,
     read_data,
     read_tree,
-    take_changes,
     update_tree,
 )
 
@@ -239,3 +238,34 @@ class HistoryRewriter:
             return state
         entries[_MESSAGES] = found._replace(oid=self._ids.substitute_tree(self._objects, found.oid))
         return self._objects.write(TREE, format_tree(entries.values()))
+
+
+def take_changes(objects: Objects, base: Oid | None, target: Oid | None, source: Oid | None) -> Oid | None:
+    """Write a copy of `target` with everything in which `source` differs from `base`; return its id, None if empty.
+
+    Whole trees are taken where only one side has changed anything, so that many new files are not read.
+
+    Raises:
+        ValueError: a name is that of a file and of a directory.
+    """
+    trees = [None if tree == EMPTY_TREE else tree for tree in (base, target, source)]
+    base, target, source = trees
+    if source in {base, target}:
+        return target
+    if target == base:
+        return source
+    before, entries, after = ({} if tree is None else read_tree(objects, tree) for tree in trees)
+    for name in before.keys() | after.keys():
+        old, new, own = before.get(name), after.get(name), entries.get(name)
+        if old == new:
+            continue
+        if len({entry.is_tree for entry in (old, new, own) if entry is not None}) > 1:
+            raise ValueError(name)
+        found = None if new is None else new.oid
+        if any(entry is not None and entry.is_tree for entry in (old, new)):
+            found = take_changes(objects, *(None if entry is None else entry.oid for entry in (old, own, new)))
+        if found is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = TreeEntry(name, found, is_tree=any(each.is_tree for each in (old, new) if each is not None))
+    return objects.write(TREE, format_tree(entries.values())) if entries else None

@@ -8,7 +8,6 @@ sessions    what a command has to know of every conversation, tip and stored sou
             that of the metadata, or the record of a source; the ids of messages depend on all tips of a conversation,
             of which they have a hash. So a row has one of these as its key, and the bytes that were made of it: it
             never is outdated. Rows of commits that no ref has any more are deleted when others are added.
-counts      the tokens of texts, so that an encoding is rarely loaded
 commits     parsed commits of long histories
 
 Functions that read or write rows do not raise: if the file is missing, locked, damaged or of another store, the objects
@@ -22,12 +21,11 @@ import marshal
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.index.database import (
     ROW_ERRORS,
-    Connection,
     Layout,
     change_rows,
     open_rows,
@@ -184,59 +182,6 @@ def find_or_compute(
             connection.executemany(f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)", new)  # noqa: S608 - one of TABLES
             connection.executemany(f"DELETE FROM {rows} WHERE key = ?", gone)  # noqa: S608 - one of TABLES
     return {oid: kept[oid] for oid in wanted if oid in kept} | added
-
-
-COUNTS: Final = Layout(
-    "counts.sqlite",
-    version=3,
-    tables="CREATE TABLE count (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID",
-)
-_COUNTS_BUSY_SECONDS: Final = 0.25
-_MAX_COUNTS_BYTES: Final = 64 << 20  # about a million and a half counts
-
-
-class CountCache:
-    """Numbers of tokens by the hash of a text, of all stores; a `with` statement saves new ones at its end."""
-
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-        self._new: dict[bytes, int] = {}
-        self._connection: Connection | None = None
-        self._open_file = contextlib.ExitStack()
-
-    def __enter__(self) -> Self:
-        with contextlib.suppress(*ROW_ERRORS):
-            rows = open_rows(self._directory, COUNTS, self._directory, _COUNTS_BUSY_SECONDS)
-            self._connection = self._open_file.enter_context(rows)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Save what was added; a file that has become too large is emptied first."""
-        self._connection = None
-        self._open_file.close()
-        if not self._new:
-            return
-        rows = change_rows(self._directory, COUNTS, self._directory, _COUNTS_BUSY_SECONDS)
-        with contextlib.suppress(*ROW_ERRORS), rows as connection:
-            if os.path.getsize(os.path.join(self._directory, COUNTS.file)) > _MAX_COUNTS_BYTES:
-                connection.execute("DELETE FROM count")
-            connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
-        self._new.clear()
-
-    def find(self, key: bytes) -> int | None:
-        """Return a count; None if it is not cached."""
-        if key in self._new or self._connection is None:
-            return self._new.get(key)
-        try:
-            row = self._connection.execute("SELECT tokens FROM count WHERE key = ?", (key,)).fetchone()
-        except ROW_ERRORS:
-            self._connection = None  # what is added now is saved over it
-            return None
-        return None if row is None else int(row[0])
-
-    def add(self, key: bytes, tokens: int) -> None:
-        """Add a count."""
-        self._new[key] = tokens
 
 
 COMMITS: Final = Layout(

@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from scopes.child_process import kill_group
-from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
+from scopes.errors import Inaccessible, Refused
 from scopes.ids import Oid
 from scopes.model.operation import (
     BAD,
@@ -38,12 +38,11 @@ from scopes.model.operation import (
     UNTRUSTED,
     Signature,
 )
-from scopes.regular_file import read_regular, sync
+from scopes.regular_file import sync
 from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
 from scopes.store.locks import is_file_locked
 from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
-from scopes.store.projects import find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
 
 PRIVATE_PREFIX: Final = "scopes-git-"
@@ -141,7 +140,7 @@ def run_git(
     return done.stdout
 
 
-def _ask_git(  # noqa: PLR0917 - what, where, how long
+def ask_git(  # noqa: PLR0917 - what, where, how long
     words: Sequence[str],
     directory: str,
     environment: Mapping[str, str] | None,
@@ -343,85 +342,6 @@ class ReceivedObjects(ObjectsInMemory):
             return KINDS[code], size
 
 
-class CommittedFiles:
-    """The files of a commit of the user's own repository, which stays the same when its branch moves on.
-
-    Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
-
-    revision: how it was named; the id of a merge base
-    """
-
-    def __init__(self, directory: str, revision: str) -> None:
-        """Find the commit.
-
-        Raises:
-            NotFound: the directory is in no repository, or the revision does not exist in it.
-            Inaccessible: git is not installed.
-        """
-        worktree = find_worktree(directory)
-        if worktree is None:
-            raise NotFound(f"{directory!a} is in no git repository", hint="give the policy as a file: --rules FILE")
-        self.revision = revision
-        self._directory, self._git_directory = directory, worktree.git_directory
-        if find_git() is None:
-            raise Inaccessible("the git program is not installed", hint="install git; it reads the policy of a commit")
-        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        if not found:
-            hint = "fetch it, in CI with the whole history"
-            raise NotFound(f"revision {revision!a} is not in the repository", hint=hint)
-        self._commit = found.decode("ascii").strip()
-
-    def find_merge_base(self) -> CommittedFiles | None:
-        """Return the merge base of HEAD and this commit; None if it is not there, as in a shallow clone."""
-        found = self._ask("merge-base", "HEAD", self._commit)
-        return CommittedFiles(self._directory, found.decode("ascii").strip()) if found else None
-
-    def read(self, path: str, max_bytes: int = 1 << 20) -> bytes | None:
-        """Return a file, given its path from the top of the repository; None if the commit lacks it.
-
-        Raises:
-            Corrupt: the file is not a regular file, or larger than `max_bytes`.
-            Inaccessible: the repository cannot be read.
-        """
-        listed = self._ask("ls-tree", "-lz", "--full-tree", self._commit, "--", path)
-        if not listed:
-            return None
-        mode, kind, oid, size = listed.partition(b"\t")[0].split()
-        if kind != b"blob" or mode == b"120000" or int(size) > max_bytes:
-            raise Corrupt(f"{path} of {self.revision!a} is not a file of at most {max_bytes >> 20} MiB")
-        data = self._ask("cat-file", "blob", oid.decode("ascii"))
-        if data is None:
-            raise Inaccessible(f"cannot read {self.revision!a} of the repository: object {oid.decode()} is damaged")
-        return data
-
-    def _ask(self, *words: str) -> bytes | None:
-        environment = git_environment(self._git_directory) | {"GIT_LITERAL_PATHSPECS": "1"}
-        return _ask_git(words, self._directory, environment)
-
-
-def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
-    """Return those of some files of a project that git ignores; None if that cannot be found out.
-
-    The rules are those of the project's `.gitignore` files and `.git/info/exclude`. Its git configuration and its index
-    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored.
-    """
-    worktree = find_worktree(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
-    if worktree is None:
-        return frozenset()
-    with _scratch_repository() as scratch:
-        os.mkdir(os.path.join(scratch, "info"))
-        try:
-            with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
-                file.write(read_regular(os.path.join(worktree.shared, "info", "exclude"), 128 << 10))
-        except OSError:
-            return None
-        words = ("check-ignore", "--no-index", "-z", "--stdin")
-        environment = git_environment(scratch) | {"GIT_WORK_TREE": directory}
-        names = b"\0".join(map(os.fsencode, paths))
-        found = _ask_git(words, directory, environment, names, seconds=5, codes=(0, 1))
-    return None if found is None else frozenset(map(os.fsdecode, found.split(b"\0")))
-
-
 class Signer:
     """Signs the commits of one command; git's settings are read at the first commit.
 
@@ -461,7 +381,7 @@ class Signer:
         key = settings.get("user.signingkey") or ""
         if not key and settings.get("gpg.format") != "ssh" and "user.email" in settings:
             key = f"{settings.get('user.name', '')} <{settings['user.email']}>"  # of the user, not of the author
-        with _scratch_repository() as directory:
+        with scratch_repository() as directory:
             _write_loose(directory, Oid(tree), b"tree 0\0")
             for parent in parents:
                 _write_loose(directory, Oid(parent), b"commit 0\0")
@@ -509,7 +429,7 @@ def read_signing_settings(directory: str) -> dict[str, str]:
     of these settings are programs to run. There are none if git is not installed or cannot read them.
     """
     words = ("config", "--show-scope", "--null", "--get-regexp", _KEYS)
-    output = _ask_git(words, directory, None, seconds=10) or b""
+    output = ask_git(words, directory, None, seconds=10) or b""
     fields = output.decode("utf-8", "surrogateescape").split("\0")
     found: dict[str, str] = {}
     for scope, entry in zip(fields[::2], fields[1::2], strict=False):
@@ -525,7 +445,7 @@ def _options(settings: Mapping[str, str]) -> list[str]:
 
 
 @contextmanager
-def _scratch_repository() -> Iterator[str]:
+def scratch_repository() -> Iterator[str]:
     """Create an empty git directory outside the store, for as long as the block runs."""
     from tempfile import TemporaryDirectory
 
@@ -555,13 +475,6 @@ def add_signature(commit: bytes, signature: bytes) -> bytes:
     end = commit.index(b"\n\n") + 1
     text = _COMMENT.sub(rb"\1\n", signature.replace(b"\r\n", b"\n"))
     return commit[:end] + _HEADER + b"\n ".join(text.strip(b"\n").split(b"\n")) + b"\n" + commit[end:]
-
-
-def without_signature(commit: bytes) -> bytes:
-    """Return the bytes of a commit as they were before `add_signature`; unchanged if that has not written them."""
-    head, gap, body = commit.partition(b"\n\n")
-    found = _SIGNATURE.search(head)
-    return commit if found is None or len(found[0]) > _MAX_BYTES else head[: found.start()] + gap + body
 
 
 def is_signed(commit: bytes) -> bool:
@@ -608,12 +521,12 @@ def check_signatures(
 def _check(signed: Mapping[Oid, bytes], options: list[str]) -> dict[Oid, Signature]:
     """Ask git about some commits in a repository that has only these; those without an answer are `not checked`."""
     found = dict.fromkeys(signed, Signature(UNCHECKED))
-    with _scratch_repository() as directory:
+    with scratch_repository() as directory:
         for oid, data in signed.items():
             _write_loose(directory, oid, b"commit %d\0" % len(data) + data)
         words = [*options, "log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
         names = "".join(f"{oid}\n" for oid in signed).encode()
-        output = _ask_git(words, directory, git_environment(directory), names, 20 * len(signed), range(256))
+        output = ask_git(words, directory, git_environment(directory), names, 20 * len(signed), range(256))
     fields = (output or b"").decode("utf-8", "replace").split("\0")
     for start in range(0, len(fields) - _FIELDS, _FIELDS):
         text, letter, key, fingerprint, signer = fields[start : start + _FIELDS]

@@ -313,21 +313,6 @@ def format_commit(
     return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{one_line(subject)}\n{gap}{below}".encode()
 
 
-def is_written_so(commit: Commit) -> bool:
-    """Return True if a commit is exactly what `format_commit` writes of its fields: no signature, no other line."""
-    if commit.other_trailers is not None:
-        return False
-    written = format_commit(
-        tree=commit.tree,
-        parents=commit.parents,
-        author=commit.author,
-        time=commit.time,
-        subject=commit.subject,
-        trailers=commit.trailers.items(),
-    )
-    return object_id(COMMIT, written) == commit.oid
-
-
 def clamp_time(time: int) -> int:
     """Return seconds since 1970 within the range of git."""
     return min(max(time, 0), MAX_TIME_SECONDS)
@@ -598,37 +583,6 @@ def _by_kind(entry: TreeEntry | None) -> tuple[Oid | None, Oid | None]:
         return None, None
     _, oid, is_tree = entry
     return (oid, None) if is_tree else (None, oid)
-
-
-def take_changes(objects: Objects, base: Oid | None, target: Oid | None, source: Oid | None) -> Oid | None:
-    """Write a copy of `target` with everything in which `source` differs from `base`; return its id, None if empty.
-
-    Whole trees are taken where only one side has changed anything, so that many new files are not read.
-
-    Raises:
-        ValueError: a name is that of a file and of a directory.
-    """
-    trees = [None if tree == EMPTY_TREE else tree for tree in (base, target, source)]
-    base, target, source = trees
-    if source in {base, target}:
-        return target
-    if target == base:
-        return source
-    before, entries, after = (_entries(objects, tree) for tree in trees)
-    for name in before.keys() | after.keys():
-        old, new, own = before.get(name), after.get(name), entries.get(name)
-        if old == new:
-            continue
-        if len({entry.is_tree for entry in (old, new, own) if entry is not None}) > 1:
-            raise ValueError(name)
-        found = None if new is None else new.oid
-        if any(entry is not None and entry.is_tree for entry in (old, new)):
-            found = take_changes(objects, *(None if entry is None else entry.oid for entry in (old, own, new)))
-        if found is None:
-            entries.pop(name, None)
-        else:
-            entries[name] = TreeEntry(name, found, is_tree=any(each.is_tree for each in (old, new) if each is not None))
-    return objects.write(TREE, format_tree(entries.values())) if entries else None
 
 
 def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:

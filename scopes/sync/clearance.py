@@ -32,7 +32,8 @@ from scopes.store.objects import (
     Commit,
     Objects,
     diff_blobs,
-    is_written_so,
+    format_commit,
+    object_id,
     one_line,
     read_blob,
     read_commit,
@@ -304,3 +305,18 @@ def _inspect_path(path: str, place: str, gate: Gate) -> None:
     """Search the names in a path."""
     for name in names_in_path(path):
         gate.inspect_text(name, place)
+
+
+def is_written_so(commit: Commit) -> bool:
+    """Return True if a commit is exactly what `format_commit` writes of its fields: no signature, no other line."""
+    if commit.other_trailers is not None:
+        return False
+    written = format_commit(
+        tree=commit.tree,
+        parents=commit.parents,
+        author=commit.author,
+        time=commit.time,
+        subject=commit.subject,
+        trailers=commit.trailers.items(),
+    )
+    return object_id(COMMIT, written) == commit.oid

@@ -10,6 +10,7 @@ from scopes.errors import Corrupt
 from scopes.history.messages import NO_TEXT, ROOT_KIND, format_message_commit, identity_of
 from scopes.ids import Oid
 from scopes.model.message import Message
+from scopes.store.git_program import _MAX_BYTES, _SIGNATURE
 from scopes.store.objects import (
     COMMIT,
     MAX_TIME_SECONDS,
@@ -147,7 +148,7 @@ def check_exact(oid: Oid, data: bytes, written: bytes) -> None:
     """
     if data == written:
         return
-    from scopes.store.git_program import without_signature
+    from scopes.sync.exact_commits import without_signature
 
     if without_signature(data) != written:
         raise Corrupt(f"commit {oid} is not as scopes writes it", hint="see who wrote it to the remote")
@@ -160,3 +161,10 @@ def read_exact_manifest(objects: Objects, oid: Oid) -> tuple[StoredManifest, Com
     stored = manifest_in(objects, commit)
     check_exact(oid, data, format_manifest_commit(commit.tree, commit.parents, commit.time))
     return stored, commit
+
+
+def without_signature(commit: bytes) -> bytes:
+    """Return the bytes of a commit as they were before `add_signature`; unchanged if that has not written them."""
+    head, gap, body = commit.partition(b"\n\n")
+    found = _SIGNATURE.search(head)
+    return commit if found is None or len(found[0]) > _MAX_BYTES else head[: found.start()] + gap + body

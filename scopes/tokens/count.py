@@ -14,7 +14,6 @@ import re
 import sys
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from shlex import quote
@@ -28,8 +27,6 @@ from scopes.store.projects import cache_directory
 
 if TYPE_CHECKING:
     import tiktoken
-
-    from scopes.index.caches import CountCache
 
 
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -350,39 +347,6 @@ def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict
         return TokenizerChoice(tokenizer, notes)
     note = Note(f"tokens are estimated: {factor / 100:g} {model.name} tokens for each {tokenizer.name} token")
     return TokenizerChoice(ScaledTokenizer(tokenizer, factor, model.name, fixed=model.fixed), (*notes, note))
-
-
-class CachingTokenizer:
-    """Counts with another tokenizer, but only texts whose count is not cached."""
-
-    def __init__(self, tokenizer: Tokenizer, cache: CountCache) -> None:
-        self.method = tokenizer.method
-        self.name = tokenizer.name
-        self._tokenizer = tokenizer
-        self._cache = cache
-
-    def count(self, text: str) -> int:
-        """Count the tokens of a text."""
-        # a tokenizer's name never contains a zero byte
-        key = sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:16]
-        tokens = self._cache.find(key)
-        if tokens is None:
-            tokens = self._tokenizer.count(text)
-            self._cache.add(key, tokens)
-        return tokens
-
-
-@contextmanager
-def with_cache(choice: TokenizerChoice, directory: str) -> Iterator[TokenizerChoice]:
-    """Put the cache of a directory in front of a tokenizer; of a scaled tokenizer the unscaled counts are cached."""
-    from scopes.index.caches import CountCache
-
-    tokenizer = choice.tokenizer
-    with CountCache(directory) as cache:
-        if isinstance(tokenizer, ScaledTokenizer):
-            yield choice._replace(tokenizer=tokenizer.over(CachingTokenizer(tokenizer.counter, cache)))
-        else:
-            yield choice._replace(tokenizer=CachingTokenizer(tokenizer, cache))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

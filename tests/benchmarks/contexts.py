@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable, Iterator
 
 from scopes.context.context import context
+from scopes.context.count_cache import COUNTS
 from scopes.context.request import Request
 from scopes.context.work_items import find_work_item
-from scopes.index.caches import COUNTS
 from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.benchmarks.stores import open_as_command
 from tests.benchmarks.timing import Row, Samples, by_turns, process_wall, wall

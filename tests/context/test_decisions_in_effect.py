@@ -114,7 +114,7 @@ def test_a_resolution_of_two_spellings_of_a_topic_is_in_effect(repository, exact
     continue_merge(repository, "conv-001")
     result = built(repository, exact, tmp_path, "conv-001/main")
     (line,) = section(result)
-    assert line.startswith("- test fix: ")
+    assert line.startswith("- Test Fix: ")
     assert line.endswith("resolved by lead: measured)")
     assert "]\n\nresolved decision" not in result.formatted_history
 

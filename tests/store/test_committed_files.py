@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from scopes.check.policy_sources import CommittedFiles
 from scopes.errors import Corrupt, NotFound
-from scopes.store.git_program import CommittedFiles
 
 
 @pytest.fixture

@@ -13,15 +13,9 @@ import pytest
 from scopes.errors import Refused
 from scopes.ids import Oid
 from scopes.model.operation import BAD, GOOD, UNKNOWN_KEY, UNTRUSTED
-from scopes.store.git_program import (
-    Signer,
-    add_signature,
-    check_signatures,
-    is_signed,
-    read_signing_settings,
-    without_signature,
-)
+from scopes.store.git_program import Signer, add_signature, check_signatures, is_signed, read_signing_settings
 from scopes.store.objects import COMMIT, format_commit, parse_commit, read_commit, read_data
+from scopes.sync.exact_commits import without_signature
 from tests.support.signing_keys import allow, configure, make_ssh_key, run, sign_with_ssh, signer, verify_commit
 from tests.support.store import CAROL, NOON, assert_sound, git, make_branch, make_store, write_message
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
+from scopes.importers.reproject_history import take_changes
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -21,7 +22,6 @@ from scopes.store.objects import (
     format_commit,
     format_tree,
     read_blob,
-    take_changes,
     update_tree,
     walk_blobs,
 )

@@ -7,16 +7,8 @@ import pytest
 from scopes.history.messages import read_body_bytes
 from scopes.history.names import MAIN, list_branch_tips
 from scopes.ids import Oid
-from scopes.store.objects import (
-    COMMIT,
-    Identity,
-    format_commit,
-    is_written_so,
-    object_id,
-    parse_commit,
-    read_commit,
-    read_data,
-)
+from scopes.store.objects import COMMIT, Identity, format_commit, object_id, parse_commit, read_commit, read_data
+from scopes.sync.clearance import is_written_so
 from scopes.sync.commit_texts import walk_texts
 from tests.support.history import history, say
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.store.git_program import add_signature, without_signature
+from scopes.store.git_program import add_signature
 from scopes.store.objects import COMMIT, parse_commit
-from scopes.sync.exact_commits import check_exact
+from scopes.sync.exact_commits import check_exact, without_signature
 from scopes.sync.purged_lists import check_list
 from tests.support.forged_remotes import AUTHOR, Forger
 from tests.support.history import say

@@ -6,9 +6,8 @@ import sqlite3
 
 import pytest
 
-from scopes.index import caches
-from scopes.index.caches import COUNTS, CountCache
-from scopes.tokens.count import CachingTokenizer
+from scopes.context import count_cache
+from scopes.context.count_cache import COUNTS, CachingTokenizer, CountCache
 
 
 class Counting:
@@ -60,7 +59,7 @@ def test_a_file_of_another_format_is_replaced(filled, content):
 
 
 def test_a_locked_file_finds_nothing_and_is_not_replaced(filled, monkeypatch):
-    monkeypatch.setattr(caches, "_COUNTS_BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(count_cache, "_COUNTS_BUSY_SECONDS", 0.0)
     other = sqlite3.connect(filled / COUNTS.file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     assert count(filled, "one") == ([3], 1)
@@ -70,6 +69,6 @@ def test_a_locked_file_finds_nothing_and_is_not_replaced(filled, monkeypatch):
 
 
 def test_a_file_that_is_too_large_is_emptied(filled, monkeypatch):
-    monkeypatch.setattr(caches, "_MAX_COUNTS_BYTES", 100)
+    monkeypatch.setattr(count_cache, "_MAX_COUNTS_BYTES", 100)
     count(filled, "seven")
     assert count(filled, "one", "seven", "three")[1] == 2
