@@ -1,19 +1,22 @@
-"""`tokens count`: count the tokens of a text or of a conversation."""
+"""`tokens`: count the tokens of a text or a conversation; fetch the data of an encoding, and say what is here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 
 from scopes.context.calibrate import calibrate
 from scopes.context.count_cache import with_cache
 from scopes.context.part_text import CATEGORIES, texts_of
+from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.history.messages import read_body, walk_headers_newest_first
 from scopes.history.names import resolve_revision
+from scopes.regular_file import write_private_file
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
-from scopes.tokens.count import TokenizerChoice
+from scopes.tokens.count import ENCODINGS, RankFilePaths, RankFileRow, TokenizerChoice, walk_rank_files
 
 _BATCH = 1000  # messages whose texts are in memory at once
 
@@ -73,4 +76,66 @@ def count_conversation(repository: Repository, where: str, choice: TokenizerChoi
         messages=messages,
         parts=parts,
         notes=notes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksFetched(Result):
+    """A rank file that was written to the cache; `size` is in bytes."""
+
+    encoding: str
+    path: str
+    size: int
+
+
+def fetch_ranks(paths: RankFilePaths, name: str, download: Callable[[str], bytes]) -> RanksFetched:
+    """Download an encoding's rank file, verify it and replace the cached one atomically.
+
+    Raises:
+        Invalid: the encoding is unknown.
+        Corrupt: the downloaded data has the wrong hash; nothing was written.
+        Inaccessible: the cache cannot be written, or `download` failed.
+    """
+    encoding = ENCODINGS.get(name)
+    if encoding is None:
+        raise Invalid(f"{name!a} is not a known encoding", hint="encodings: " + ", ".join(ENCODINGS))
+    data = download(encoding.url)
+    if sha256(data).hexdigest() != encoding.sha256:
+        problem = f"the data from {encoding.url} is not {name}: its hash is wrong"
+        raise Corrupt(problem, hint="try again, or from another network")
+    path = paths.own_file(encoding)
+    try:
+        write_private_file(path, data)
+    except OSError as error:
+        raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="check its directory") from error
+    return RanksFetched(encoding=name, path=path, size=len(data))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodingRow:
+    """One encoding and its rank files; the first with the right hash is used."""
+
+    name: str
+    files: tuple[RankFileRow, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Return True if one of the files can be used, so that counts are exact."""
+        return any(file.right for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenStatus(Result):
+    """One row for each known encoding."""
+
+    encodings: tuple[EncodingRow, ...]
+
+
+def tokens_status(paths: RankFilePaths) -> TokenStatus:
+    """Look for the rank files of every known encoding."""
+    return TokenStatus(
+        encodings=tuple(
+            EncodingRow(name=each.name, files=tuple(file for file, _ in walk_rank_files(paths, each)))
+            for each in ENCODINGS.values()
+        )
     )

@@ -21,7 +21,7 @@ from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_pr
 from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root_of
-from scopes.history.names import Revision, find_directory, find_root_commit, list_latest, walk_directories
+from scopes.history.names import Revision, find_directory, find_root_commit, list_latest, walk_origins
 from scopes.history.sessions import find_successor, note_notes_branch
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
@@ -156,8 +156,8 @@ def _find_newest(repository: Repository, directory: str) -> ConversationId:
     if project is not None and project.store == repository.path:
         return latest[0]  # all in the store of a project are of that project
     is_here = cache(lambda found: is_of_project(project, directory, found))  # thousands began in a few directories
-    for each, found in walk_directories(repository, latest):
-        if found is not None and is_here(found):
+    for each, origin in walk_origins(repository, latest):
+        if origin.directory is not None and is_here(origin.directory):
             return each
     where = find_directory(repository, latest[0])
     place = f", of {without_secrets(where)}" if where else ""

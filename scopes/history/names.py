@@ -234,13 +234,6 @@ def find_directory(repository: Repository, conversation: ConversationId) -> str 
     return _find_origin(repository, conversation).directory
 
 
-def walk_directories(
-    repository: Repository, conversations: Sequence[ConversationId]
-) -> Iterator[tuple[ConversationId, str | None]]:
-    """Yield conversations with the directories in which they began; None if it is not recorded."""
-    return ((conversation, origin.directory) for conversation, origin in walk_origins(repository, conversations))
-
-
 def list_latest(repository: Repository, among: Container[ConversationId] | None = None) -> list[ConversationId]:
     """Return conversations by the time at which their last message was written, newest first; by default all."""
     recorded = RecordedTimes(repository)
@@ -404,8 +397,8 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     if project is not None and project.store != repository.path:
         in_project: list[ConversationId] = []
         contains = cache(project.contains)  # thousands of conversations began in a few directories
-        for conversation, directory in walk_directories(repository, latest):
-            if directory is not None and contains(directory):
+        for conversation, origin in walk_origins(repository, latest):
+            if origin.directory is not None and contains(origin.directory):
                 in_project.append(conversation)
             if len(in_project) > position:
                 return conversation

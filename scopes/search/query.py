@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeAlias
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.names import conversation_ids, list_branch_tips, walk_directories
+from scopes.history.names import conversation_ids, list_branch_tips, walk_origins
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import COLUMNS, fold, tokenize
 from scopes.model.message import KINDS, Message
@@ -326,7 +326,8 @@ class Names:
     def in_project(self, name: str) -> Iterator[ConversationId]:
         """Yield the conversations that began in a project, given by its name or by a directory in it."""
         project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
-        for conversation, directory in walk_directories(self._repository, conversation_ids(self._repository)):
+        for conversation, origin in walk_origins(self._repository, conversation_ids(self._repository)):
+            directory = origin.directory
             if directory is None or self._clear(directory) != directory:
                 continue
             own = find_project(directory) if project is None else None

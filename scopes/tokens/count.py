@@ -1,9 +1,7 @@
 """Count tokens: exactly with tiktoken where the data of an encoding is on this machine, otherwise by an estimate.
 
-`choose_tokenizer` picks a tokenizer for a model, `resolve_model` finds the window and the encoding of a model name,
-`with_cache` puts the cache of counts in front of one. `fetch_ranks` and `tokens_status` are the commands
-`tokens fetch` and `tokens status`: the data of an encoding is a rank file, from our cache, that of tiktoken, or the
-package bpe-openai.
+`choose_tokenizer` picks a tokenizer for a model, `resolve_model` finds the window and the encoding of a model name. The
+data of an encoding is a rank file, from our cache, that of tiktoken, or the package bpe-openai.
 """
 
 from __future__ import annotations
@@ -13,15 +11,15 @@ import os
 import re
 import sys
 from binascii import a2b_base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from scopes.errors import Corrupt, Inaccessible, Invalid, Refused
-from scopes.regular_file import read_private_file, write_private_file
-from scopes.result import Note, Result
+from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.regular_file import read_private_file
+from scopes.result import Note
 from scopes.store.config import MODEL_SETTING, Setting
 from scopes.store.projects import cache_directory
 
@@ -347,65 +345,3 @@ def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict
         return TokenizerChoice(tokenizer, notes)
     note = Note(f"tokens are estimated: {factor / 100:g} {model.name} tokens for each {tokenizer.name} token")
     return TokenizerChoice(ScaledTokenizer(tokenizer, factor, model.name, fixed=model.fixed), (*notes, note))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RanksFetched(Result):
-    """A rank file that was written to the cache; `size` is in bytes."""
-
-    encoding: str
-    path: str
-    size: int
-
-
-def fetch_ranks(paths: RankFilePaths, name: str, download: Callable[[str], bytes]) -> RanksFetched:
-    """Download an encoding's rank file, verify it and replace the cached one atomically.
-
-    Raises:
-        Invalid: the encoding is unknown.
-        Corrupt: the downloaded data has the wrong hash; nothing was written.
-        Inaccessible: the cache cannot be written, or `download` failed.
-    """
-    encoding = ENCODINGS.get(name)
-    if encoding is None:
-        raise Invalid(f"{name!a} is not a known encoding", hint="encodings: " + ", ".join(ENCODINGS))
-    data = download(encoding.url)
-    if sha256(data).hexdigest() != encoding.sha256:
-        problem = f"the data from {encoding.url} is not {name}: its hash is wrong"
-        raise Corrupt(problem, hint="try again, or from another network")
-    path = paths.own_file(encoding)
-    try:
-        write_private_file(path, data)
-    except OSError as error:
-        raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="check its directory") from error
-    return RanksFetched(encoding=name, path=path, size=len(data))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncodingRow:
-    """One encoding and its rank files; the first with the right hash is used."""
-
-    name: str
-    files: tuple[RankFileRow, ...]
-
-    @property
-    def exact(self) -> bool:
-        """Return True if one of the files can be used, so that counts are exact."""
-        return any(file.right for file in self.files)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenStatus(Result):
-    """One row for each known encoding."""
-
-    encodings: tuple[EncodingRow, ...]
-
-
-def tokens_status(paths: RankFilePaths) -> TokenStatus:
-    """Look for the rank files of every known encoding."""
-    return TokenStatus(
-        encodings=tuple(
-            EncodingRow(name=each.name, files=tuple(file for file, _ in walk_rank_files(paths, each)))
-            for each in ENCODINGS.values()
-        )
-    )

@@ -24,7 +24,7 @@ from scopes.code_links.link import CommitId
 from scopes.code_links.why_result import Why, WhyAnswer, WhyCommit, WhyLines
 from scopes.context.budget import plan_budget
 from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
-from scopes.context.count import TokenCount
+from scopes.context.count import EncodingRow, RanksFetched, TokenCount, TokenStatus
 from scopes.context.decision_lines import ContextDecision
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
@@ -152,7 +152,7 @@ from scopes.server.acp.acp_events import AcpLog, AcpStats, AgentSessions, Logged
 from scopes.server.mcp.address import McpServer
 from scopes.store.config import Setting
 from scopes.store.verify import Finding, Repair
-from scopes.tokens.count import EncodingRow, RankFileRow, RanksFetched, TokenStatus
+from scopes.tokens.count import RankFileRow
 from scopes.usage.statusline import Spent, UsageStatus
 from scopes.usage.usage import PriceSource, Usage, UsageRow
 from tests.render.collaboration_results import COLLABORATIONS

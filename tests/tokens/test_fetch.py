@@ -8,9 +8,10 @@ from hashlib import sha256
 
 import pytest
 
+from scopes.context.count import fetch_ranks, tokens_status
 from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.tokens import count as fetch
-from scopes.tokens.count import ENCODINGS, RankFilePaths, fetch_ranks, tokens_status, walk_rank_files
+from scopes.tokens.count import ENCODINGS, RankFilePaths, walk_rank_files
 
 RANKS = b"aGVsbG8= 0\n"
 

@@ -10,9 +10,9 @@ from scopes.cli.download import download
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
-from scopes.context.count import count_conversation, count_text
-from scopes.tokens.count import DEFAULT_ENCODING, fetch_ranks, rank_file_paths
-from scopes.tokens.count import tokens_status as run_tokens_status
+from scopes.context.count import count_conversation, count_text, fetch_ranks
+from scopes.context.count import tokens_status as run_tokens_status
+from scopes.tokens.count import DEFAULT_ENCODING, rank_file_paths
 
 _PATH_STARTS = ("/", "./", "../", "~")  # no conversation's name begins like this
 

@@ -9,8 +9,7 @@ from scopes.render.text.phrases import counted, format_size, write_field, write_
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.context.count import TokenCount
-    from scopes.tokens.count import RanksFetched, TokenStatus
+    from scopes.context.count import RanksFetched, TokenCount, TokenStatus
 
 _FILES = (Column("Encoding"), Column("Counts"), Column("From"), Column("File", flexible=True))
 

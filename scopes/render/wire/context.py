@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scopes.context.budget import Budget
-    from scopes.context.count import TokenCount
+    from scopes.context.count import RanksFetched, TokenCount, TokenStatus
     from scopes.context.decision_lines import ContextDecision
     from scopes.context.history_block import HistoryBlock
     from scopes.context.result import Context, ContextLane, ContextMessage
-    from scopes.tokens.count import RanksFetched, TokenStatus
 
 
 @to_wire.register
