@@ -15,10 +15,10 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.store.projects import (
     ChosenProject,
     Project,
-    choose_directory,
-    choose_name,
     find_project,
+    name_of,
     normalise_url,
+    read_remote_urls,
 )
 from scopes.store.refs import AGENTS
 
@@ -372,3 +372,17 @@ def require_branch(conversation: str, branch: str | None) -> tuple[str, str]:
     if given is None:
         raise Invalid("no branch given", hint=f"list them: scopes branch {quote(name)}")
     return name, given
+
+
+def choose_directory(text: str, project: Project) -> ChosenProject:
+    """Return the project of a directory; one that exists has a name and addresses by which it is found elsewhere."""
+    if not os.path.isdir(project.directory):
+        return ChosenProject(text, project)
+    urls = read_remote_urls(project.git_directory)
+    return ChosenProject(text, project, {name.casefold() for name in (project.name, *map(name_of, urls))}, urls)
+
+
+def choose_name(text: str) -> ChosenProject:
+    """Return the project of a name, or of the address of a repository."""
+    url = normalise_url(text)
+    return ChosenProject(text, names={name_of(url or text).casefold()}, urls=() if url is None else {url})

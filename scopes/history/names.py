@@ -66,11 +66,6 @@ def is_whole_id(text: str) -> bool:
     return is_message_id(text) or is_oid(text)
 
 
-def is_misleading(name: str) -> bool:
-    """Return True for a name that no branch should have: of the form of a whole id, or of one of the long forms."""
-    return is_whole_id(name) or name.startswith(LONG_FORMS)
-
-
 LATEST = "@"
 MIN_PREFIX_LENGTH = 4
 _STEP = re.compile(r"[~^]([0-9]*)")
@@ -118,11 +113,6 @@ def could_be_id(text: str) -> bool:
 def may_be_root(text: str) -> bool:
     """Return True if a text may be the beginning of the id of a root commit, or the whole id."""
     return 7 <= len(text) <= 40 and not text.strip("0123456789abcdef")
-
-
-def may_name_message(text: str) -> bool:
-    """Return True if a text may name a message without `CONV/` before it: by its id, or by steps or a time."""
-    return could_be_id(text) or text.startswith(LATEST) or split_steps(text)[1] > 0 or split_time(text)[1] is not None
 
 
 def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | None, *, whole: bool = False) -> str:

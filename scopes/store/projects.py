@@ -383,20 +383,6 @@ class ChosenProject:
         return set(named)
 
 
-def choose_directory(text: str, project: Project) -> ChosenProject:
-    """Return the project of a directory; one that exists has a name and addresses by which it is found elsewhere."""
-    if not os.path.isdir(project.directory):
-        return ChosenProject(text, project)
-    urls = read_remote_urls(project.git_directory)
-    return ChosenProject(text, project, {name.casefold() for name in (project.name, *map(name_of, urls))}, urls)
-
-
-def choose_name(text: str) -> ChosenProject:
-    """Return the project of a name, or of the address of a repository."""
-    url = normalise_url(text)
-    return ChosenProject(text, names={name_of(url or text).casefold()}, urls=() if url is None else {url})
-
-
 def names_of(directories: Iterable[str | None]) -> list[str]:
     """Return the names of the projects of some recorded directories, sorted."""
     found = {each: find_project(each) for each in {*directories} if each is not None}

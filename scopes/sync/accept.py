@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
 from scopes.history.metadata import TITLE, Clock, decode_line, read_metadata
-from scopes.history.names import MAIN, is_misleading, list_branch_tips
+from scopes.history.names import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
 from scopes.model.conversation import ManifestBranch, branch_id
@@ -29,6 +29,7 @@ from scopes.sync.join import Replaced, receive_metadata
 from scopes.sync.local_conversations import list_roots_in_trash
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import tracking_ref
+from scopes.sync.registers import is_misleading
 
 Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused", "unacceptable"]
 BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "grown", "deleted"]

@@ -22,7 +22,7 @@ from scopes.history.metadata import (
     register_of_branch,
     walk_values,
 )
-from scopes.history.names import is_misleading
+from scopes.history.names import LONG_FORMS, is_whole_id
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import branch_id, decode_branch_entry, encode_branch_entry, is_random_branch_id
 from scopes.model.encoding import decode_component, encode_component
@@ -219,3 +219,8 @@ def without_registers(state: State, registers: Iterable[str]) -> dict[str, Regis
     """Return a state without these registers, which are local to this machine."""
     left_out = frozenset(registers)
     return {register: change for register, change in state.items() if register not in left_out}
+
+
+def is_misleading(name: str) -> bool:
+    """Return True for a name that no branch should have: of the form of a whole id, or of one of the long forms."""
+    return is_whole_id(name) or name.startswith(LONG_FORMS)

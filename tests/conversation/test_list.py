@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.cli.arguments import choose_name
 from scopes.clock import parse_time
 from scopes.conversation.append import append
 from scopes.conversation.branch import abandon, list_branches, switch, tag
@@ -19,7 +20,7 @@ from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.names import read_active_branch
 from scopes.model.conversation import Root
 from scopes.model.message import Author
-from scopes.store.projects import choose_name, find_project
+from scopes.store.projects import find_project
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
 

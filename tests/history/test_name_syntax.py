@@ -6,15 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.cli.commands.show import may_name_message
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.names import (
-    could_be_id,
-    match_prefix,
-    may_name_message,
-    parse_latest,
-    split_steps,
-    split_time,
-)
+from scopes.history.names import could_be_id, match_prefix, parse_latest, split_steps, split_time
 
 
 @pytest.mark.parametrize(

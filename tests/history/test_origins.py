@@ -7,11 +7,15 @@ import pytest
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
 from scopes.history import names as origins
-from scopes.history.names import find_directory, resolve_conversation, walk_directories
+from scopes.history.names import find_directory, resolve_conversation, walk_origins
 from scopes.importers.import_sources import import_sources
 from scopes.store.refs import META
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.store import git, open_store
+
+
+def walk_directories(repository, conversations):
+    return ((name, origin.directory) for name, origin in walk_origins(repository, conversations))
 
 
 @pytest.fixture

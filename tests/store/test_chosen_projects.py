@@ -6,15 +6,9 @@ import os
 
 import pytest
 
+from scopes.cli.arguments import choose_directory, choose_name
 from scopes.errors import Ambiguous
-from scopes.store.projects import (
-    choose_directory,
-    choose_name,
-    find_project,
-    names_of,
-    normalise_url,
-    read_remote_urls,
-)
+from scopes.store.projects import find_project, names_of, normalise_url, read_remote_urls
 from tests.support.pipes import named_pipe
 
 ELSEWHERE = ["/alice/shop", "/alice/shop/api", "/alice/shopping", "/bob/x/Shop", "C:\\work\\shop", None, "", "shop/x"]

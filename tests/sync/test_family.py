@@ -8,13 +8,13 @@ import shutil
 import pytest
 
 from scopes import clock
+from scopes.cli.arguments import choose_name
 from scopes.conversation.list import list_conversations
 from scopes.conversation.store import set_setting
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.purge.offers import list_offers
 from scopes.store.config import DEFAULT_REMOTE, find_default, find_first, read_addresses
 from scopes.store.operations import walk_operations
-from scopes.store.projects import choose_name
 from scopes.store.refs import REMOTES, REMOTES_FILE
 from scopes.sync.addresses import parse_address
 from scopes.sync.bundles import import_bundle

@@ -6,9 +6,10 @@ import os
 
 import pytest
 
+from scopes.cli.arguments import choose_directory, choose_name
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.names import find_directory
-from scopes.store.projects import choose_directory, choose_name, find_project
+from scopes.store.projects import find_project
 from scopes.sync import git_transport
 from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.connection import quarantine_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.cli.arguments import choose_name
 from scopes.conversation.new_rename_delete import rename_title
 from scopes.history.names import find_root_commit
-from scopes.store.projects import choose_name
 from scopes.store.refs import REMOTES
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection

@@ -6,10 +6,11 @@ import os
 
 import pytest
 
+from scopes.cli.arguments import choose_directory, choose_name
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit, read_commit
-from scopes.store.projects import choose_directory, choose_name, find_project
+from scopes.store.projects import find_project
 from scopes.sync.local_conversations import (
     Selection,
     choose_local,

@@ -11,7 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.names import could_be_id, find_copies, may_name_message
+from scopes.history.names import could_be_id, find_copies, split_steps, split_time
 from scopes.render.mermaid_view import as_mermaid
 from scopes.store.repository import Repository
 
@@ -99,3 +99,8 @@ def _names_message(repository: Repository, text: str) -> bool:
         return bool(find_copies(repository, text))
     except Ambiguous:
         return True
+
+
+def may_name_message(text: str) -> bool:
+    """Return True if a text may name a message without `CONV/` before it: by its id, or by steps or a time."""
+    return could_be_id(text) or text.startswith(LATEST) or split_steps(text)[1] > 0 or split_time(text)[1] is not None
