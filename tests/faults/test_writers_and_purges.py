@@ -26,7 +26,7 @@ from scopes.loading import load
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.locks import StoreLock
-from scopes.store.maintenance import drop_unreachable
+from scopes.purge.purge import drop_unreachable
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from tests.support.store import open_store

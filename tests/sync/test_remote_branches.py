@@ -11,7 +11,7 @@ from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import Merged, continue_merge, merge
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
-from scopes.errors import Invalid, NotFound
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import RemoteState
 from scopes.history.names import list_branch_tips, resolve_revision
@@ -120,10 +120,10 @@ def test_a_new_branch_or_tag_is_not_named_like_one_of_a_remote(ours, name):
             create(ours, "conv-001", name=name)
 
 
-def test_a_damaged_list_of_remotes_hides_their_branches_only(theirs):
+def test_a_damaged_list_of_remotes_is_named_where_their_branches_are_needed(theirs):
     write_bytes(f"{theirs.path}/{REMOTES_FILE}", b"{")
     assert resolve_revision(theirs, "conv-001/main").branch == "main"
-    with pytest.raises(NotFound):
+    with pytest.raises(Corrupt, match=REMOTES_FILE):
         resolve_revision(theirs, "conv-001/origin/main")
 
 
