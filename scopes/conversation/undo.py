@@ -441,6 +441,9 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
     shown, old, hint = change.ref.removeprefix(refs.HEADS), change.old, LIST_OPERATIONS
     if current is None:
         what = "was deleted since"
+    elif not old and shown != change.ref:
+        what, name = "exists again since", quote(shown.partition("/")[0])
+        hint = f"give it another name first: scopes rename {name} NEW; then: scopes undo {target.id}"
     elif shown == change.ref or not old or not is_ancestor(repository, Oid(old), Oid(current)):
         what = "was moved since"
     elif target.kind != APPEND:
