@@ -160,7 +160,7 @@ def _find_policy(directories: Sequence[str], path: str, revision: str | None) ->
         try:
             if revision is None:
                 return read_regular(name, _MAX_POLICY), name, WorkingTree(name)
-            from scopes.check.policy_sources import CommittedFiles
+            from scopes.check.committed_files import CommittedFiles
 
             commit = CommittedFiles(directory, revision)
             source = CommittedTree(path, revision, commit.read)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from scopes.check.baseline import read_baseline
 from scopes.check.check import Checked, check
+from scopes.check.committed_files import CommittedFiles
 from scopes.check.findings import Finding
 from scopes.check.policy import Policy, parse_policy, require_known_suppressions
-from scopes.check.policy_sources import CommittedFiles, CommittedTree, PolicySource, WorkingTree, find_top
+from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree, find_top
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import PARAMETERS
 from scopes.check.workspace import find_checkout

@@ -14,7 +14,6 @@ from scopes.context.calibrate import calibrate
 from scopes.context.cleared import clear_context
 from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
-from scopes.context.count_cache import with_cache
 from scopes.context.project_files import OUTSIDE, ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
@@ -56,6 +55,8 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     key = _cache_key(request, revisions, choice, policy_key(repository, request.secrets))
     unfenced = cache.find(key)
     if unfenced is None:
+        from scopes.context.count_cache import with_cache  # with SQLite, which a cached context does not need
+
         with with_cache(choice, cache_directory) as counter, redacting(repository, gate):
             unfenced, paths = _build(repository, request, revisions, counter, gate)
         # the title of an empty conversation can change without a new message

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from scopes.check.policy_sources import CommittedFiles
+from scopes.check.committed_files import CommittedFiles
 from scopes.errors import Corrupt, NotFound
 
 
