@@ -78,9 +78,9 @@ def test_a_deletion_is_not_undone_while_the_id_is_in_use_again(repository):
     history(repository, "main: a", conversation="login")
     deleted = delete(repository, "login")
     history(repository, "main: b", conversation="login")
-    with pytest.raises(Refused, match="login/main was moved since 'delete login'") as refusal:
+    with pytest.raises(Refused, match="login/main exists again since 'delete login'") as refusal:
         undo(repository, deleted.operation)
-    assert refusal.value.hint == "see: scopes operations list"
+    assert refusal.value.hint.startswith("give it another name first: scopes rename login NEW; then: scopes undo ")
     rename_conversation(repository, "login", "second")
     undo(repository, deleted.operation)
     assert (texts(repository, "login"), texts(repository, "second")) == (["a"], ["b"])

@@ -67,18 +67,6 @@ def test_a_message_whose_process_was_killed_between_reflog_and_ref_was_never_app
     assert texts(two, "conv-001") == ["a", "b"]
 
 
-def test_a_deleted_conversation_whose_name_was_taken_again_comes_back_after_a_rename(two):
-    delete(two, "conv-002")
-    deleted = list_operations(two, limit=1).operations[0].id
-    new(two, conversation_id="conv-002")
-    with pytest.raises(Refused, match="conv-002/main exists again since 'delete conv-002'") as refusal:
-        undo(two, deleted)
-    assert refusal.value.hint.startswith("give it another name first: scopes rename conv-002 NEW")
-    rename_conversation(two, "conv-002", "conv-003")
-    undo(two, deleted)
-    assert conversation_ids(two) == ["conv-001", "conv-002", "conv-003"]
-
-
 def test_undo_again_goes_back_over_appends_and_operations_in_the_order_in_which_they_were_done(two):
     seen = [refs(two)]
     for act in (
