@@ -1,4 +1,4 @@
-"""What belongs to `undo` and `redo` beside the refs of the store: the files outside of it that follow."""
+"""The part of `undo` and `redo` outside of the store: files that scopes wrote for agents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scopes.store.repository import Repository
 def follow_undo(repository: Repository, done: Undone, environ: Mapping[str, str]) -> Undone:
     """Give back or put away the journals of Cursor and the sessions that scopes has written for agents.
 
-    `environ` tells where the files of agents are.
+    environ: the environment variables, which name the directories of agents
     """
     if done.operation is None:
         return done  # a dry run

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from scopes.code_links.conversation_edits import ConversationEdits, read_convers
 from scopes.code_links.line_hash import hash_lines, hash_short, salt_of
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.database import Connection, Layout, open_updated, read_property, remove
+from scopes.index.database import Connection, DatabaseError, Layout, open_updated, read_property, remove
 from scopes.index.full_text import tips_by_conversation
 from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
@@ -410,6 +409,6 @@ def open_code_lines(
     with contextlib.closing(opened.connection) as connection:
         try:
             yield connection, opened.notes
-        except sqlite3.DatabaseError as error:
+        except DatabaseError as error:
             remove(directory, CODE_LINES)
             raise Corrupt("the index of code lines was damaged, and is removed", hint="try again") from error

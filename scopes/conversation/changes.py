@@ -2,7 +2,7 @@
 
 The log itself is not stored, so it cannot contradict the store, and the same store always gives the same log. It has
 rows for messages, branches, titles, tags, merge requests, decisions and accepted values. What proposals, conflicts,
-collaborations and facts went through is in their messages; each of them has a command that tells it.
+collaborations and facts went through is in their messages: `proposals`, `conflicts`, `collaborate` and `facts` show it.
 
 Rows are in the order of time. An operation has the time of its record; a message its own, but none is before the
 messages that it follows or the operation that created its conversation.

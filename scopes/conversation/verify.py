@@ -52,9 +52,6 @@ from scopes.store.verify import (
     walk_repairs,
 )
 
-_MAX_NAME = 40
-
-
 MoreChecks: TypeAlias = Sequence[Callable[[Repository], Iterable[Finding]]]
 
 

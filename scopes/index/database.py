@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
 SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 Connection: TypeAlias = sqlite3.Connection
+DatabaseError: TypeAlias = sqlite3.DatabaseError
 READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length can exhaust the memory
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}

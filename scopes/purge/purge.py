@@ -51,7 +51,7 @@ from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refus
 from scopes.result import Note, Result, plural
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
-from scopes.store.maintenance import PURGE, _sync_packs, apply_final, final_record, remove_leftovers
+from scopes.store.maintenance import PURGE, apply_final, final_record, remove_leftovers, sync_packs
 from scopes.store.objects import translated
 from scopes.store.packs import bulk_objects
 from scopes.store.repository import Repository, note_prune
@@ -488,4 +488,4 @@ def drop_unreachable(repository: Repository) -> None:
     run_git(repository.path, "repack", "-a", "-d", "-q", "--no-write-bitmap-index", lock=lock)
     run_git(repository.path, "prune", "--expire=now", lock=lock)
     repository.close()
-    _sync_packs(repository)
+    sync_packs(repository)

@@ -71,13 +71,8 @@ _CONFIG = """\
 _COMMITTER: Final = ("GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 _HEADER = b"gpgsig "
 _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or a person, has to have answered
-_MAX_BYTES: Final = 1 << 16  # of a signature; those of gpgsm have certificates with them, which are some kilobytes
 _KEYS = r"^(commit\.gpgsign|gpg\..*|user\.(name|email|signingkey))$"
 _TRUSTED_SCOPES = frozenset({"system", "global", "command"})
-_SIGNATURE = re.compile(  # the last line of a header: base64, and no other text
-    rb"\ngpgsig -----BEGIN ((?:SSH|PGP|SIGNED) (?:SIGNATURE|MESSAGE))-----\n(?: ?\n)?"
-    rb"(?: [A-Za-z0-9+/=]{1,76}\n)+ -----END \1-----\Z"
-)
 _COMMENT = re.compile(rb"(-----BEGIN PGP [A-Z]+-----\n)(?:[A-Za-z]+: [^\n]*\n)+\n")  # gpg does not sign it
 _LAST_WORDS = "fatal: failed to write commit object"
 _STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}

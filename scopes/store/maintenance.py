@@ -78,10 +78,11 @@ def pack(repository: Repository) -> None:
     words, settings = (("--aggressive",), _SEARCH) if _is_unsearched(repository) else ((), ())
     lock = repository.lock.descriptor
     run_git(repository.path, "gc", "--quiet", "--force", *words, settings=settings, lock=lock)
-    _sync_packs(repository)
+    sync_packs(repository)
 
 
-def _sync_packs(repository: Repository) -> None:
+def sync_packs(repository: Repository) -> None:
+    """Sync the directories of packs, so that a power cut does not lose what was packed."""
     with translated("sync the packs", repository.path):
         for directory in ("objects/pack", "objects/info", ""):  # git syncs the files, not the directories
             sync(os.path.join(repository.path, directory))

@@ -10,7 +10,6 @@ from scopes.errors import Corrupt
 from scopes.history.messages import NO_TEXT, ROOT_KIND, format_message_commit, identity_of
 from scopes.ids import Oid
 from scopes.model.message import Message
-from scopes.store.git_program import _MAX_BYTES, _SIGNATURE
 from scopes.store.objects import (
     COMMIT,
     MAX_TIME_SECONDS,
@@ -24,6 +23,11 @@ from scopes.store.objects import (
 from scopes.sync.content_check import load_shallow
 from scopes.sync.manifest import KIND, StoredManifest, format_manifest_commit, manifest_in
 
+_MAX_BYTES: Final = 1 << 16  # of a signature; those of gpgsm have certificates with them, which are some kilobytes
+_SIGNATURE = re.compile(  # the last line of a header: base64, and no other text
+    rb"\ngpgsig -----BEGIN ((?:SSH|PGP|SIGNED) (?:SIGNATURE|MESSAGE))-----\n(?: ?\n)?"
+    rb"(?: [A-Za-z0-9+/=]{1,76}\n)+ -----END \1-----\Z"
+)
 _MASK: Final = re.compile(r"\[redacted:[a-z0-9:-]*(?:\]|\Z)|\[r?e?d?a?c?t?e?d?\Z")  # a limit may have cut the last one
 
 _USUAL: Final = re.compile(  # time and kind have one form only, as `format_commit` writes them
@@ -148,8 +152,6 @@ def check_exact(oid: Oid, data: bytes, written: bytes) -> None:
     """
     if data == written:
         return
-    from scopes.sync.exact_commits import without_signature
-
     if without_signature(data) != written:
         raise Corrupt(f"commit {oid} is not as scopes writes it", hint="see who wrote it to the remote")
 
