@@ -26,7 +26,6 @@ from scopes.agents.received import InboxEntry, ReceivedMessage
 from scopes.agents.registry import Registry
 from scopes.child_process import CommandFailed, CommandLimits, run_command
 from scopes.errors import Invalid
-from scopes.history.transaction import same_command
 from scopes.ids import MessageId, OperationId
 from scopes.model.encoding import without_none
 from scopes.result import Note, Result
@@ -142,7 +141,7 @@ def _deliver_all(  # noqa: PLR0917 - what is delivered, to whom, and what comes 
 
 def _acknowledge(repository: Repository, agent: Agent, message: MessageId, operations: list[OperationId]) -> None:
     """Acknowledge a message for its agent, as a part of the command of some operations; that is added to them."""
-    with same_command(repository, *operations):
+    with repository.as_caller(command_operations=[*operations]):
         operation = acknowledge_message(repository, agent, message)
     if operation is not None:
         operations.append(operation)

@@ -19,7 +19,7 @@ from scopes.errors import Invalid, NoAvailableAgents, NotFound, Refused
 from scopes.history.handles import BranchHandle, participants_of, read_uuid
 from scopes.history.names import list_branch_tips
 from scopes.history.sessions import note_followed
-from scopes.history.transaction import Transaction, same_command
+from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message
 from scopes.result import Result
@@ -76,7 +76,7 @@ def send(
         except Refused:
             if branch.name not in list_branch_tips(repository, conversation):
                 raise  # else another process was faster
-    with exclusive_write(repository), same_command(repository, *made):
+    with exclusive_write(repository), repository.as_caller(command_operations=[*made]):
         require_unpurged(repository, conversation, made_of)
         registry = Registry(repository)
         receivers, available = _find_receivers(registry, branch, message, to, queue=queue)

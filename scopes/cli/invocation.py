@@ -68,6 +68,7 @@ class Invocation:
         self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
+        self.committed: str | None = None  # since the last printed result, for the message of an interrupt or error
         self._signer: Signer | None = None
         self._notes: tuple[Note, ...] = ()
 
@@ -255,6 +256,7 @@ class Invocation:
                 find_missing=self._find_missing,
                 sign=self._find_signer(opened.config),
                 on_wait=lambda text: self.output().note(Note(text)),
+                on_commit=self._set_committed,
                 index_directory=self.index_directory,
                 open_commit_chunks=self._open_commit_chunks,
             )
@@ -390,14 +392,8 @@ class Invocation:
         config: Config = Config_(files, self.overrides, self.store_path)
         return config
 
-    @property
-    def committed(self) -> str | None:
-        """What was recorded since the last printed result, for the message of an interrupt or an error."""
-        return None if self._repository is None else self._repository.committed
-
-    def _mark_shown(self) -> None:
-        if self._repository is not None:
-            self._repository.committed = None
+    def _set_committed(self, text: str) -> None:
+        self.committed = text
 
     def output(
         self,
@@ -439,7 +435,7 @@ class Invocation:
         output = self.output(options=options)
         self._write_notes(output)
         output.show(result)
-        self._mark_shown()
+        self.committed = None
         return result.exit_code
 
     def stream(self, results: Iterable[Result], *, options: ViewOptions | None = None) -> int:
@@ -447,7 +443,7 @@ class Invocation:
         output = self.output(options=options)
         self._write_notes(output)
         output.stream(results)
-        self._mark_shown()
+        self.committed = None
         return 0
 
     def add_notes(self, notes: Iterable[Note]) -> None:

@@ -6,7 +6,7 @@ Each is recorded once, however often that is tried: a record that is stored is n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -134,7 +134,7 @@ def _store(
 ) -> OperationId | None:
     if not found and not pairs:
         return None
-    with exclusive_write(repository), _as_actor(repository):
+    with exclusive_write(repository), repository.as_caller(actor=HOOKS):
         records = CommitRecords(repository)
         changes: dict[str, BlobChange] = {}
         for record in found:
@@ -145,17 +145,6 @@ def _store(
                 known.add(new)
                 changes |= rewrite_changes(old, new)
         return store_records(repository, records, changes, summary_of(known)) if changes else None
-
-
-@contextmanager
-def _as_actor(repository: Repository) -> Iterator[None]:
-    """Make operations those of HOOKS, so that `undo` goes on taking back what the user did."""
-    caller = repository.caller
-    repository.caller = caller._replace(actor=HOOKS)
-    try:
-        yield
-    finally:
-        repository.caller = caller
 
 
 def _with_facts(record: CommitRecord, facts: CommitFacts | None) -> CommitRecord:

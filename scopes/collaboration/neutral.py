@@ -15,7 +15,7 @@ from scopes.errors import NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_body, read_message
 from scopes.history.names import find_nearest, list_branch_tips, resolve_conversation
-from scopes.history.transaction import RefTransaction, same_command
+from scopes.history.transaction import RefTransaction
 from scopes.merge.conflicts import ConflictRow, read_conflict, read_discussion
 from scopes.model.message import Author
 from scopes.result import Note
@@ -77,7 +77,7 @@ def escalate(
     if show_conflict(repository, row.conversation, row.conflict.id, patch=False).escalated_to == name:
         notes = (*notes, Note(f"it was escalated to {name} already: this is one more message about it"))
     done = escalate_conflict(repository, conversation, conflict, to=name, reason=reason, author=author)
-    with exclusive_write(repository), same_command(repository, done.operation):
+    with exclusive_write(repository), repository.as_caller(command_operations=[done.operation]):
         registry = Registry(repository)
         if agent is not None:
             oid = list_branch_tips(repository, done.conversation)[done.branch]

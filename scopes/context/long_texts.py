@@ -21,9 +21,9 @@ MAX_READ_CHARACTERS: Final = 1 << 16  # many times what is shown: a secret in it
 def reading_beginnings(repository: Repository, gate: Gate) -> Iterator[None]:
     """Shorten every message that is read from the store meanwhile, before it is redacted."""
     with redacting(repository, gate):
-        clear = repository.clear_message
-        repository.clear_message = lambda data: shorten(data) if clear is None else clear(shorten(data))
-        yield
+        clear = repository.caller.clear_message or bytes
+        with repository.as_caller(clear_message=lambda data: clear(shorten(data))):
+            yield
 
 
 def shorten(data: bytes) -> bytes:

@@ -22,7 +22,7 @@ from scopes.history.messages import (
     write_message_blob,
 )
 from scopes.history.names import conversation_ids, find_directory, resolve_conversation
-from scopes.history.transaction import Transaction, same_command, signs_as
+from scopes.history.transaction import Transaction, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, parse_agent_name
 from scopes.merge.compare import find_divergence, state_of
 from scopes.merge.conflicts import (
@@ -333,7 +333,7 @@ def _continue(repository: Repository, result: ConflictResolved) -> ConflictResol
         return replace(result, notes=(*result.notes, Note(f"{text} still open")))
     if result.kind not in _CONTINUE:
         return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
-    with same_command(repository, result.operation):
+    with repository.as_caller(command_operations=[result.operation]):
         outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
     return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 

@@ -123,7 +123,7 @@ def set_setting(
         if not write_setting(path, key, value):
             raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
         if repository is not None:
-            repository.committed = f"the setting {key}"
+            repository.caller.on_commit(f"the setting {key}")
     return ConfigValue(key=key, value=value, origin=level, written=True, before=before)
 
 

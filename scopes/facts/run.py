@@ -34,7 +34,6 @@ from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import check_expiry, is_expired
 from scopes.history.handles import read_uuid
 from scopes.history.names import list_branch_tips, names_by_uuid, resolve_conversation
-from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Note, Result, plural
 from scopes.secrets.gates import gate_of
@@ -217,7 +216,7 @@ class Runner:
             while not self._is_over():
                 self._cycles.append(self._run_cycle())
                 if len(self._operations) == 1:
-                    stack.enter_context(same_command(self._repository, self._operations[0]))
+                    stack.enter_context(self._repository.as_caller(command_operations=[self._operations[0]]))
                 yield self._cycles[-1]
 
     def result(self, notes: tuple[Note, ...] = ()) -> FactRun:

@@ -272,7 +272,7 @@ def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
 def read_message_bytes_at(objects: Objects, tree: Oid) -> bytes:
     """Return the stored JSON line of the message in the tree of a commit; redacted, if the repository says so."""
     data = _read_stored_bytes(objects, tree)
-    clear = objects.clear_message if isinstance(objects, Repository) else None
+    clear = objects.caller.clear_message if isinstance(objects, Repository) else None
     return data if clear is None else clear(data)
 
 
@@ -603,7 +603,9 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
         if claim == {"retracted": True} and message.retracts is not None:
             found[target] = Amendment(message, retracted=True)
         elif message.amends is not None and claim == {"amended": content_hash(message)}:
-            clear = repository.clear_message  # the hash is that of what is stored, also while text leaves redacted
+            clear = (
+                repository.caller.clear_message
+            )  # the hash is that of what is stored, also while text leaves redacted
             found[target] = Amendment(message if clear is None else decode(clear(data)), retracted=False)
     return found
 

@@ -10,7 +10,6 @@ that of the first message of the command, its one ref change goes from the commi
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from heapq import heappop, heappush
@@ -68,16 +67,6 @@ from scopes.store.transactions import append, commit_operation, renamed_branches
 _MAX_COMMAND_LENGTH = 2000
 
 
-@contextmanager
-def same_command(repository: Repository, *operations: OperationId) -> Iterator[None]:
-    """Link the operations that are committed meanwhile to earlier ones: `undo` takes them back in one step."""
-    repository.command_operations = [*operations]
-    try:
-        yield
-    finally:
-        repository.command_operations = []
-
-
 class RefTransaction:
     """Collect ref changes for one operation; repeated changes of a ref are merged.
 
@@ -124,7 +113,8 @@ class RefTransaction:
         Raises:
             Busy, Invalid, Inaccessible: nothing has happened.
         """
-        caller, earlier = self.repository.caller, self.repository.command_operations
+        caller = self.repository.caller
+        earlier = caller.command_operations
         linked = {SAME_COMMAND: list(earlier)} if earlier else {}
         operation = Operation(
             id=self.operation_id,

@@ -220,7 +220,7 @@ class HitReader:
             snippet=snippet,
             also=tuple(dict.fromkeys(commit[0] for commit in commits if commit[0] != conversation)),
             # A score tells which words the index has of a message.
-            score=None if row.score is None or self._repository.clear_message else round(-row.score, 4),
+            score=None if row.score is None or self._repository.caller.clear_message else round(-row.score, 4),
             before=before,
             after=after,
             retracted="retracted" in claim,
@@ -231,7 +231,7 @@ class HitReader:
 
     def add_functions(self, patterns: Sequence[Pattern]) -> None:
         """Give the index the functions of a late condition; see `Plan`."""
-        clear = self._repository.clear_message
+        clear = self._repository.caller.clear_message
         data = lru_cache(maxsize=1)(self._stored_bytes)
         texts = lru_cache(maxsize=1)(lambda number: texts_of(decode(data(number))))
         self._index.add_function("matches", 2, lambda pattern, number: patterns[pattern].matches(texts(number)))

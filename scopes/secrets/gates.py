@@ -27,13 +27,11 @@ def gate_maker(repository: Repository, mode: Mode) -> Callable[[], Gate]:
 @contextmanager
 def redacting(repository: Repository, gate: Gate) -> Iterator[None]:
     """Redact every message that is read from the store in the block, if the gate redacts."""
-    before = repository.clear_message
     if gate.mode == "redact":
-        repository.clear_message = lambda data: gate.clear_line(data, "a message")
-    try:
+        with repository.as_caller(clear_message=lambda data: gate.clear_line(data, "a message")):
+            yield
+    else:
         yield
-    finally:
-        repository.clear_message = before
 
 
 def clear_notes(repository: Repository, notes: Iterable[Note], mode: Mode) -> tuple[Note, ...]:

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, MissingObject, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
@@ -85,7 +85,10 @@ class Caller(NamedTuple):
 
     actor, command: for the log; full_branch_names: whether names of branches must not be shortened
     find_missing: may get a conversation that is not here from a remote
-    sign: signs the bytes of a commit; on_wait: gets a text if the lock is not free
+    sign: signs the bytes of a commit
+    on_wait: gets a text if the lock is not free; on_commit: gets a text for each change, when it is recorded
+    command_operations: those of the present command, if it has several: `undo` takes them back in one step
+    clear_message: makes of a stored message what is read of it, while text leaves the store with secrets redacted
     index_directory: where what was derived from the store is kept
     open_commit_chunks: opens the chunks of commits that long walks read
     """
@@ -97,6 +100,9 @@ class Caller(NamedTuple):
     find_missing: Callable[[str], ConversationId | None] = lambda _name: None
     sign: Callable[[bytes], bytes] = bytes
     on_wait: Callable[[str], object] = len
+    on_commit: Callable[[str], object] = len
+    command_operations: list[OperationId] | None = None
+    clear_message: Callable[[bytes], bytes] | None = None
     index_directory: str | None = None
     open_commit_chunks: Callable[[], CommitChunks] | None = None
 
@@ -147,13 +153,7 @@ def again_after_prunes(store: str, work: Callable[[], _Value]) -> _Value:
 
 
 class Repository:
-    """One open store.
-
-    clear_message: makes of a stored message what is read of it, while text leaves the store with secrets redacted
-    committed: describes the last commit, for the message after an interrupt
-    command_operations: those of the present command that the next one belongs to
-    prunes: knows what was deleted since the store was opened
-    """
+    """One open store; `prunes` knows what was deleted since it was opened."""
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
         self.path, self.caller, self.git, self.config = path, caller, git, config
@@ -164,16 +164,23 @@ class Repository:
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.lock.on_wait = lambda text: self.caller.on_wait(text)  # noqa: PLW0108 - it may be another one by then
         self.durable = config.find("scopes.durability") != "fast"
-        self.committed: str | None = None
-        self.command_operations: list[OperationId] = []
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
         self.packs = _open_packs(self._objects)
         self.recent: dict[Oid, tuple[str, bytes]] = {}
-        self.clear_message: Callable[[bytes], bytes] | None = None
         self._last_was_packed = True
         self._last_stamp: _Stamp | None = None
         self.listed: ListedRefs | None = None  # answers in place of the files
+
+    @contextmanager
+    def as_caller(self, **changes: Any) -> Iterator[None]:
+        """Read and write for another caller in the block: the present one with these changes."""
+        before = self.caller
+        self.caller = before._replace(**changes)
+        try:
+            yield
+        finally:
+            self.caller = before
 
     def close(self) -> None:
         """Close the files of the store; they are opened again when the repository is used.

@@ -154,7 +154,7 @@ def _try_append(
             if is_moved(error) or is_locked(error):
                 return None
             _check_failed_move(repository, ref, commit, error)
-        repository.committed = reason
+        repository.caller.on_commit(reason)
     return commit
 
 
@@ -194,7 +194,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
             _check_failed_move(repository, refs.PENDING, commit, error.__cause__ or error)
         if repository.raw_ref(refs.PENDING) != commit:
             raise Busy(f"another program keeps changing {refs.PENDING}", hint="try again in a moment")
-        repository.committed = f"{operation.kind}: {operation.summary}"
+        repository.caller.on_commit(f"{operation.kind}: {operation.summary}")
         try:
             move_refs(repository, operation, commit)
         except ScopesError:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from scopes.errors import Corrupt, NotFound, TooNew
 from scopes.history.handles import heading_of, walk_main
 from scopes.history.names import list_branch_tips
-from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.purge.unfinished import refuse_unfinished
@@ -210,7 +209,7 @@ def _fetch_members(
     if selection.names and len(members) > 1:
         chosen = choose_named(repository, selection.names, members, connection)
     for member in members:  # which may grow
-        with same_command(repository, *operations):
+        with repository.as_caller(command_operations=[*operations]):
             try:
                 receipt = _fetch_member(repository, member, selection, connection, chosen.get(member.name))
             except NotFound:

@@ -12,7 +12,6 @@ from scopes.conversation.rebase import ReplayConflicted, ReplayUpToDate, rebase
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata, read_remote_branches
 from scopes.history.names import list_branch_tips
-from scopes.history.transaction import same_command
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
@@ -100,7 +99,7 @@ def merge_fetched(
         if reason is not None:
             merged.append(PulledBranch(each.conversation, each.branch, each.source, "refused", reason=reason))
             continue
-        with same_command(repository, *operations):
+        with repository.as_caller(command_operations=[*operations]):
             done = (_rebase if rebasing and not each.is_behind else _merge)(repository, each)
         merged.append(done)
         operations += [] if done.operation is None else [done.operation]

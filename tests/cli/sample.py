@@ -87,27 +87,10 @@ def many(context: typer.Context) -> None:
         print("line", number)
 
 
-class FakeRepository:
-    """The parts of an open store that the command line uses: what was recorded, and an empty configuration."""
-
-    def __init__(self, committed):
-        self.committed = committed
-        self.config = self
-
-    def find(self, key):
-        return None
-
-    def find_color(self):
-        return "auto"
-
-    def find_boolean(self, key, default):
-        return default
-
-
 def wait(context: typer.Context, committed: Annotated[str | None, typer.Argument(help="Pretend")] = None) -> None:
     """Wait for a signal."""
     if committed is not None:
-        context.obj._repository = FakeRepository(committed)
+        context.obj.committed = committed
     print("ready", flush=True)
     while True:  # signal.pause() would wait for ever if the signal came just before the call
         time.sleep(0.05)
@@ -120,7 +103,7 @@ def reply(context: typer.Context, then: Annotated[str | None, typer.Argument(hel
         pass
 
     render_text.register(Recorded)(lambda result, view: view.line("recorded"))
-    context.obj._repository = FakeRepository("conv-001/main")
+    context.obj.committed = "conv-001/main"
     code = context.obj.show(Recorded())
     if then is not None:
         raise errors.Refused("later")

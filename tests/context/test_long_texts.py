@@ -84,7 +84,7 @@ def test_afterwards_messages_are_read_whole(repository, exact):
     new(repository)
     say(repository, "conv-001", LONG)
     block(repository, exact)
-    assert repository.clear_message is None
+    assert repository.caller.clear_message is None
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_messages_are_read_as_they_are_again_after_an_export(repository: Reposit
     say(repository, "conv-001/main", TOKEN)
     exported = export(repository, "conv-001", format_name="json", secrets="redact")
     assert TOKEN.encode() not in b"".join(exported.pieces)
-    assert repository.clear_message is None
+    assert repository.caller.clear_message is None
     assert exported.gate.redacted == 1
 
 

@@ -101,10 +101,10 @@ def test_the_same_history_has_another_policy_key_once_something_is_allowed(repos
 def test_messages_are_redacted_only_meanwhile_and_only_by_a_gate_that_redacts(repository):
     for mode in ("refuse", "allow"):
         with redacting(repository, gate_of(repository, mode)):
-            assert repository.clear_message is None
+            assert repository.caller.clear_message is None
     with redacting(repository, gate_of(repository, "redact")):
-        assert TOKEN.encode() not in repository.clear_message(TOKEN.encode())
-    assert repository.clear_message is None
+        assert TOKEN.encode() not in repository.caller.clear_message(TOKEN.encode())
+    assert repository.caller.clear_message is None
 
 
 def test_a_damaged_entry_allows_nothing_and_verify_finds_it(repository, secret, tmp_path):

@@ -319,14 +319,15 @@ INTERRUPTED = """
 import signal
 repository = open_store(path)
 print("go", flush=True)
-count = 0
+count, recorded = 0, []
+repository.caller = repository.caller._replace(on_commit=recorded.append)
 try:
     while True:
-        repository.committed = None
+        recorded.clear()
         append(repository, MAIN, lambda tip: write_message(repository, str(count), tip), f"append: {count}")
         count += 1
 except KeyboardInterrupt:
-    print(count, repository.committed)
+    print(count, *recorded or [None])
 """
 
 

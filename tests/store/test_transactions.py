@@ -51,12 +51,14 @@ def fast_stale_locks(monkeypatch):
 
 def test_an_append_moves_the_ref_and_writes_the_reflog(repository):
     (root,) = make_branch(repository, "one")
-    oid = append_text(repository, "two")
+    recorded = []
+    with repository.as_caller(on_commit=recorded.append):
+        oid = append_text(repository, "two")
     assert repository.find_ref(MAIN) == oid
     assert read_commit(repository, oid).parents == (root,)
     first = next(walk_moves(repository, MAIN))
     assert (first.old, first.new, first.reason.partition(" at ")[0]) == (root, oid, "append: two")
-    assert repository.committed == "append: two"
+    assert recorded == ["append: two"]
     assert_sound(repository)
 
 
@@ -269,14 +271,16 @@ def test_an_operation_moves_all_its_refs(repository):
         (HEADS + "new", None, one),
         (active, f"ref: {MAIN}", f"ref: {HEADS}new"),
     )
-    oid = move(repository, *moves)
+    recorded = []
+    with repository.as_caller(on_commit=recorded.append):
+        oid = move(repository, *moves)
     assert open_store(repository).list_refs() == {
         MAIN: two,
         HEADS + "new": one,
         active: f"ref: {HEADS}new",
         refs.OPERATIONS: oid,
     }
-    assert repository.committed == "test: of a test"
+    assert recorded == ["test: of a test"]
     assert_sound(repository)
 
 
