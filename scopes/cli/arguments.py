@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
@@ -30,55 +31,55 @@ if TYPE_CHECKING:
     from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
-    str, usage.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
+    str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
 _NUMBER = compile_lazily(r"[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}", re.ASCII)
 OptionalConversationArgument: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
+    str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
 ]
 LATEST = "@"
 ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
-    usage.Argument(
+    typer.Argument(
         metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
     ),
 ]
 ScopeOrLatestArgument: TypeAlias = Annotated[
     str,
-    usage.Argument(
+    typer.Argument(
         metavar="CONV[/BRANCH]", help="The conversation (default: the latest), or one branch of it", show_default=False
     ),
 ]
 ConversationOrBranchArgument: TypeAlias = Annotated[
-    str, usage.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
+    str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]
 BranchArgument: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
+    str | None, typer.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
 ]
 OnBranch: TypeAlias = Annotated[
-    str | None, usage.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
+    str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
 ]
 AuthorName: TypeAlias = Annotated[
     str | None,
-    usage.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
+    typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
 ]
 Confidence: TypeAlias = Annotated[
-    str | None, usage.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
+    str | None, typer.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
 ]
-Reason: TypeAlias = Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
+Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
 AuthorKind: TypeAlias = Annotated[
     str | None,
-    usage.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
+    typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
 TextOption: TypeAlias = Annotated[
-    str | None, usage.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
+    str | None, typer.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
 ]
 ConversationOrConflict: TypeAlias = Annotated[
-    str, usage.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
+    str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
 ]
 ConflictAfterConversation: TypeAlias = Annotated[
     str | None,
-    usage.Argument(
+    typer.Argument(
         metavar="CONFLICT",
         help="The conflict: its id, a unique prefix, its number in the list, or its key",
         show_default=False,
@@ -86,44 +87,44 @@ ConflictAfterConversation: TypeAlias = Annotated[
 ]
 CommitOption: TypeAlias = Annotated[
     str | None,
-    usage.Option("--commit", metavar="REV", help="Only the turns that made this commit of the project, or wrote it"),
+    typer.Option("--commit", metavar="REV", help="Only the turns that made this commit of the project, or wrote it"),
 ]
 OfConversation: TypeAlias = Annotated[
-    str | None, usage.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
+    str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
 ]
-AnyActor: TypeAlias = Annotated[bool, usage.Option("--any-actor", help="Whoever did it, not only you")]
+AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
 STANDARD_OUTPUT = "-"
 Output: TypeAlias = Annotated[
-    str, usage.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
+    str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
 ]
-Force: TypeAlias = Annotated[bool, usage.Option("--force", help="Overwrite an existing file")]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite an existing file")]
 Since: TypeAlias = Annotated[
     str | None,
-    usage.Option(
+    typer.Option(
         "--since", metavar="WHEN", help="From then on: '2 hours ago', today, 2026-01-31 (your time zone), ..."
     ),
 ]
 Until: TypeAlias = Annotated[
     str | None,
-    usage.Option("--until", metavar="WHEN", help="Not after; a day includes all of it; same forms as --since"),
+    typer.Option("--until", metavar="WHEN", help="Not after; a day includes all of it; same forms as --since"),
 ]
 BuiltIn: TypeAlias = Annotated[
-    bool, usage.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
+    bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
 Redact: TypeAlias = Annotated[
-    bool, usage.Option("--redact", help="Replace possible secrets by placeholders instead of stopping")
+    bool, typer.Option("--redact", help="Replace possible secrets by placeholders instead of stopping")
 ]
-AllowSecrets: TypeAlias = Annotated[bool, usage.Option("--allow-secrets", help="Let possible secrets pass this time")]
+AllowSecrets: TypeAlias = Annotated[bool, typer.Option("--allow-secrets", help="Let possible secrets pass this time")]
 FenceMark: TypeAlias = Annotated[
     str | None,
-    usage.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
+    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
 ]
-OfAgent: TypeAlias = Annotated[str | None, usage.Option("--agent", metavar="NAME", help="Only entries of this agent")]
+OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    usage.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
+    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
 ]
-AllProjects: TypeAlias = Annotated[bool, usage.Option("--all-projects", help="All projects, not only this one")]
+AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:

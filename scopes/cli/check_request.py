@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+import typer
+
 from scopes.check.compare import MODES
 from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS, Policy
 from scopes.check.rules.base import FILE_NAME
-from scopes.cli import usage
 from scopes.cli.arguments import choose_project, find_named_project
 from scopes.cli.check_reports import FORMATS, Report, parse_reports, refuse_overwriting, show_checked
 from scopes.cli.check_runner import CheckOptions, check_runs
@@ -22,53 +23,53 @@ from scopes.store.projects import ChosenProject, Project
 
 Targets = Annotated[
     list[str] | None,
-    usage.Argument(
+    typer.Argument(
         metavar="PATH|CONV",
         help="Transcripts (-: standard input), folders or stored conversations (default: all stored)",
     ),
 ]
-Rules = Annotated[str | None, usage.Option("--rules", metavar="FILE", help=f"The policy (default: {FILE_NAME} here)")]
+Rules = Annotated[str | None, typer.Option("--rules", metavar="FILE", help=f"The policy (default: {FILE_NAME} here)")]
 RulesFrom = Annotated[
-    str | None, usage.Option("--rules-from", metavar="REV", help="The commit from which the policy is read")
+    str | None, typer.Option("--rules-from", metavar="REV", help="The commit from which the policy is read")
 ]
 Preset = Annotated[
-    str | None, usage.Option("--preset", metavar="NAME", help=f"Levels of the rules: {', '.join(PRESETS)}")
+    str | None, typer.Option("--preset", metavar="NAME", help=f"Levels of the rules: {', '.join(PRESETS)}")
 ]
 FailOn = Annotated[
-    str | None, usage.Option("--fail-on", metavar="LEVEL", help=f"Fail from this level on: {', '.join(FAIL_ON)}")
+    str | None, typer.Option("--fail-on", metavar="LEVEL", help=f"Fail from this level on: {', '.join(FAIL_ON)}")
 ]
 UnknownFails = Annotated[
-    str | None, usage.Option("--unknown", metavar="fail", help="Fail also on rules that cannot be judged")
+    str | None, typer.Option("--unknown", metavar="fail", help="Fail also on rules that cannot be judged")
 ]
 Baseline = Annotated[
     str | None,
-    usage.Option(
+    typer.Option(
         "--baseline", metavar="FILE|CONV", help="An earlier report, or a stored conversation; its findings do not count"
     ),
 ]
 AgentExit = Annotated[
-    int | None, usage.Option("--agent-exit", metavar="CODE", help="The exit code of the agent; not 0 is a finding")
+    int | None, typer.Option("--agent-exit", metavar="CODE", help="The exit code of the agent; not 0 is a finding")
 ]
 Reports = Annotated[
     list[str] | None,
-    usage.Option("--report", metavar="FORMAT[=PATH]", help=f"Also write a report: {', '.join(FORMATS)}"),
+    typer.Option("--report", metavar="FORMAT[=PATH]", help=f"Also write a report: {', '.join(FORMATS)}"),
 ]
 Test = Annotated[
     str | None,
-    usage.Option("--test", metavar="DIR", help="Test the rules instead, on transcripts with expectations"),
+    typer.Option("--test", metavar="DIR", help="Test the rules instead, on transcripts with expectations"),
 ]
 Hook = Annotated[
-    str | None, usage.Option("--hook", metavar="AGENT", help=f"Answer the hook of an agent: {', '.join(AGENTS)}")
+    str | None, typer.Option("--hook", metavar="AGENT", help=f"Answer the hook of an agent: {', '.join(AGENTS)}")
 ]
 Compare = Annotated[
-    str | None, usage.Option("--compare", metavar="PATH|CONV", help="Compare a run with this earlier one instead")
+    str | None, typer.Option("--compare", metavar="PATH|CONV", help="Compare a run with this earlier one instead")
 ]
 CompareMode = Annotated[
-    str | None, usage.Option("--compare-mode", metavar="MODE", help=f"When two runs differ: {', '.join(MODES)}")
+    str | None, typer.Option("--compare-mode", metavar="MODE", help=f"When two runs differ: {', '.join(MODES)}")
 ]
-Listed = Annotated[bool, usage.Option("--list", help="List the rules with their levels instead")]
+Listed = Annotated[bool, typer.Option("--list", help="List the rules with their levels instead")]
 Explain = Annotated[
-    str | None, usage.Option("--explain", metavar="RULE", help="Explain one rule and its parameters instead")
+    str | None, typer.Option("--explain", metavar="RULE", help="Explain one rule and its parameters instead")
 ]
 
 

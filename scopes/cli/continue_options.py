@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.errors import Invalid
 
-Continue: TypeAlias = Annotated[bool, usage.Option("--continue", help="Continue after the conflicts are resolved")]
+Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Continue after the conflicts are resolved")]
 Skip: TypeAlias = Annotated[
-    bool, usage.Option("--skip", help="Skip the message that caused the conflict, and continue")
+    bool, typer.Option("--skip", help="Skip the message that caused the conflict, and continue")
 ]
-Abort: TypeAlias = Annotated[bool, usage.Option("--abort", help="Stop, and restore the state from before")]
-DryRun: TypeAlias = Annotated[bool, usage.Option("--dry-run", help="Print what would happen, and change nothing")]
+Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Stop, and restore the state from before")]
+DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and change nothing")]
 
 
 def requested_step(*, begin: bool, continue_: bool, skip: bool, abort: bool, dry_run: bool, missing: str) -> str:

@@ -136,7 +136,7 @@ def dispatch(table: Table, invocation: Invocation) -> int:
     has_no_options = not any(word.startswith("-") for word in (*line.leading, *line.rest))
     if command.quick is not None and has_no_options:
         return int(load(command.quick)(table, line.rest, invocation))
-    from scopes.cli.direct import run
+    from scopes.cli.parser import run
 
     return int(run(table, line, invocation))
 

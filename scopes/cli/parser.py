@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 import shlex
 import typing
@@ -14,7 +13,6 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli import usage
 from scopes.cli.command_line import CommandLine, expand_counts
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
@@ -145,57 +143,15 @@ def build_parser(command: Command) -> typer.core.TyperCommand:
     return _build_parser(load(command.target), command.path[-1])
 
 
-def _spread(shared: usage.SharedParameters) -> Callable[..., int | None]:
-    """Return a function with the signature that a command has if its shared parameters are its own."""
-    own = inspect.signature(shared.function)
-    fields = inspect.signature(shared.fields).parameters.values()
-    hints = typing.get_type_hints(shared.function, include_extras=True)
-    hints |= typing.get_type_hints(shared.fields, include_extras=True)
-    parameters = [
-        each.replace(annotation=_convert_hint(hints[each.name]), kind=each.POSITIONAL_OR_KEYWORD)
-        for parameter in own.parameters.values()
-        for each in (fields if parameter.name == shared.name else (parameter,))
-    ]
-
-    def run(context: usage.Context, **values: object) -> int | None:
-        return shared(context, **values)
-
-    del hints[shared.name]
-    run.__name__, run.__doc__, run.__annotations__ = shared.__name__, shared.__doc__, hints
-    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # read by inspect
-    return run
-
-
 def _build_parser(function: Callable[..., int | None], name: str) -> typer.core.TyperCommand:
-    if isinstance(function, usage.SharedParameters):
-        function = _spread(function)
     # Otherwise typer evaluates the text of every annotation four times.
-    hints = typing.get_type_hints(function, include_extras=True)
-    function.__annotations__ = {name: _convert_hint(hint) for name, hint in hints.items()}
+    function.__annotations__ = typing.get_type_hints(function, include_extras=True)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, add_help_option=False)(function)
     parser = typer.main.get_command(app)
     if not isinstance(parser, typer.core.TyperCommand):
         raise TypeError(f"{function.__name__} is not a command function")
     return parser
-
-
-def _convert_hint(hint: Any) -> Any:
-    """Return an annotation with typer's classes instead of those of `usage`; other annotations are not changed."""
-    if hint is usage.Context:
-        return typer.Context
-    if typing.get_origin(hint) is not typing.Annotated:
-        return hint
-    kind, *declared = typing.get_args(hint)
-    return typing.Annotated[(kind, *map(_convert_declaration, declared))]
-
-
-def _convert_declaration(declared: object) -> object:
-    if isinstance(declared, usage.Option):
-        return typer.Option(*declared.names, **typing.cast("dict[str, Any]", declared.settings))
-    if isinstance(declared, usage.Argument):
-        return typer.Argument(*declared.names, **typing.cast("dict[str, Any]", declared.settings))
-    return declared
 
 
 def _parameter(option: GlobalOption) -> typer.core.TyperOption:

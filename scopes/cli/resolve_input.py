@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import conversation_comes_first, find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import (
@@ -30,15 +31,15 @@ from scopes.store.repository import Repository
 
 Take: TypeAlias = Annotated[
     str | None,
-    usage.Option("--take", metavar="SIDE", help="The value to take: source, target, base, or both if it can have both"),
+    typer.Option("--take", metavar="SIDE", help="The value to take: source, target, base, or both if it can have both"),
 ]
 Value: TypeAlias = Annotated[
-    str | None, usage.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
+    str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
-Edit: TypeAlias = Annotated[bool, usage.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
-AsBefore: TypeAlias = Annotated[bool, usage.Option("--as-before", help="Resolve it as it was resolved before")]
+Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
+AsBefore: TypeAlias = Annotated[bool, typer.Option("--as-before", help="Resolve it as it was resolved before")]
 Continue: TypeAlias = Annotated[
-    bool, usage.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
+    bool, typer.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
 ]
 
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")

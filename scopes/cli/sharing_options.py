@@ -4,51 +4,52 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import Since
 
-ToSend: TypeAlias = Annotated[list[str] | None, usage.Argument(metavar="CONV", help="The conversations to send")]
+ToSend: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="CONV", help="The conversations to send")]
 ToGet: TypeAlias = Annotated[
     list[str] | None,
-    usage.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
+    typer.Argument(metavar="CONV", help="The conversations, or ids of their root commits (default: all)"),
 ]
 ToRemote: TypeAlias = Annotated[
     str | None,
-    usage.Option(
+    typer.Option(
         "--remote", metavar="REMOTE", help="Push to it (default: scopes.defaultRemote, origin, or the first one)"
     ),
 ]
 FromRemote: TypeAlias = Annotated[
     str | None,
-    usage.Option(
+    typer.Option(
         "--remote", metavar="REMOTE", help="Fetch from it (default: scopes.defaultRemote, origin, or the first one)"
     ),
 ]
-Everything: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the store")]
+Everything: TypeAlias = Annotated[bool, typer.Option("--all", help="All conversations of the store")]
 OfProject: TypeAlias = Annotated[
     str | None,
-    usage.Option(
+    typer.Option(
         "--project",
         metavar="PROJECT",
         help="Those of this project: a directory, a name, or the address of its repository",
     ),
 ]
 WithSources: TypeAlias = Annotated[
-    bool, usage.Option("--with-sources", help="Also the original files that conversations were imported from")
+    bool, typer.Option("--with-sources", help="Also the original files that conversations were imported from")
 ]
-OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
-RemoteName: TypeAlias = Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")]
-BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
+OfYear: TypeAlias = Annotated[str | None, typer.Option("--year", metavar="YYYY", help="Those that began in this year")]
+RemoteName: TypeAlias = Annotated[str, typer.Argument(metavar="REMOTE", help="The name of the remote")]
+BundleFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="The bundle")]
 RemoteAddress: TypeAlias = Annotated[
-    str, usage.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")
+    str, typer.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")
 ]
 AsBranches: TypeAlias = Annotated[
     bool,
-    usage.Option("--as-branches", help="Store conversations as branches there, for a host that accepts no other refs"),
+    typer.Option("--as-branches", help="Store conversations as branches there, for a host that accepts no other refs"),
 ]
 
 
-EverythingThere: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the remote")]
+EverythingThere: TypeAlias = Annotated[bool, typer.Option("--all", help="All conversations of the remote")]
 
 
 class WantedFrom(NamedTuple):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
 from scopes.memory.summarize import DEFAULT_RATIO, summarize
 
 Ratio: TypeAlias = Annotated[
     float | None,
-    usage.Option("--ratio", metavar="SHARE", help="Share of the tokens to keep: above 0, at most 1 (default: 0.3)"),
+    typer.Option("--ratio", metavar="SHARE", help="Share of the tokens to keep: above 0, at most 1 (default: 0.3)"),
 ]
 Everything: TypeAlias = Annotated[
-    bool, usage.Option("--all", "-a", help="The whole branch, also what is summarized already")
+    bool, typer.Option("--all", "-a", help="The whole branch, also what is summarized already")
 ]
-SummaryDryRun: TypeAlias = Annotated[bool, usage.Option("--dry-run", help="Only print the summary; store nothing")]
+SummaryDryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Only print the summary; store nothing")]
 
 
 class SummaryOptions(NamedTuple):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.tokens.count import Model, TokenizerChoice, choose_tokenizer, rank_file_paths, resolve_model
 
 ModelName: TypeAlias = Annotated[
     str | None,
-    usage.Option("--model", metavar="MODEL", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
+    typer.Option("--model", metavar="MODEL", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
 ]
 MaxTokens: TypeAlias = Annotated[
-    int | None, usage.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
+    int | None, typer.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
 ]
-Strict: TypeAlias = Annotated[bool, usage.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
+Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
 
 
 def known_model(invocation: Invocation, name: str | None) -> Model | None:

@@ -134,19 +134,6 @@ def test_the_help_of_a_command_is_read_from_the_stored_file(words):
     assert imported(*words) & HEAVY == set()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("show", "conv-001"), ("log", "-1"), ("append", "conv-001", "--as", "a", "text"), ("undo",), ("search", "word")],
-)
-def test_an_ordinary_command_line_imports_no_parser(words, tmp_path):
-    """Start-up budget: typer takes half of it."""
-    assert imported(*words, env={"SCOPES_STORE": str(tmp_path / "none.git")}) & PARSER == set()
-
-
-def test_a_wrong_command_line_is_explained_by_the_parser():
-    assert "typer" in imported("log", "--unknown")
-
-
 def test_an_unknown_command_imports_no_parser():
     assert imported("conv", "bogus") & (HEAVY | PARSER) == set()
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Annotated, NamedTuple
 
 import pytest
 
-from scopes.cli import usage
 from scopes.cli.main import main
-from scopes.cli.parser import build_parser
-from scopes.cli.table import Command
 from scopes.loading import load
 from tests.cli.running import SAMPLE
 
@@ -185,42 +181,3 @@ def test_help_needs_no_arguments_and_does_not_run_the_command(run, help_option):
 def test_a_value_that_looks_like_an_option_is_a_value_of_the_option_before_it(state):
     assert state("conv", "state", "c", "--branch", "--json")["branch"] == "--json"
     assert not state("conv", "state", "c", "--branch", "--json")["json"]
-
-
-class Wanted(NamedTuple):
-    """Parameters that several commands have."""
-
-    names: Annotated[list[str] | None, usage.Argument(metavar="NAME", help="Which")] = None
-    year: Annotated[str | None, usage.Option("--year", metavar="YYYY", help="When")] = None
-
-
-@usage.shares("wanted", Wanted)
-def gather(
-    context: usage.Context,
-    wanted: Wanted,
-    quick: Annotated[bool, usage.Option("--quick", help="At once")] = False,
-) -> int:
-    """Gather."""
-    SEEN.append((wanted, quick))
-    return 3
-
-
-SEEN: list[tuple[Wanted, bool]] = []
-
-
-def test_commands_that_share_parameters_have_them_in_their_place():
-    parser = build_parser(Command(("gather",), "Store", "Gather", f"{__name__}:gather"))
-    assert [each.name for each in parser.params] == ["names", "year", "quick"]
-    assert parser.help == "Gather."
-    values = parser.make_context("gather", ["a", "b", "--year", "2026"]).params
-    assert values == {"names": ("a", "b"), "year": "2026", "quick": False}
-
-
-@pytest.mark.parametrize(
-    ("values", "wanted"),
-    [({}, Wanted()), ({"year": "2026", "quick": True}, Wanted(None, "2026")), ({"names": ["a"]}, Wanted(["a"]))],
-)
-def test_a_command_gets_the_shared_parameters_as_one_value(values, wanted):
-    SEEN.clear()
-    assert gather(usage.Context(None), **values) == 3
-    assert [(wanted, values.get("quick", False))] == SEEN

@@ -125,4 +125,4 @@ def test_a_status_line_from_the_index_does_not_open_the_store(store):
     """It runs whenever a prompt is drawn: pygit2 alone takes longer."""
     usage(store, "--statusline")
     names = imported("--store", store, "usage", "--statusline")
-    assert names.isdisjoint({"pygit2", "pydantic", "rich", "typer", "scopes.usage.usage", "scopes.usage.answers"})
+    assert names.isdisjoint({"pygit2", "pydantic", "rich", "scopes.usage.usage", "scopes.usage.answers"})

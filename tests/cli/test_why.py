@@ -204,7 +204,7 @@ def test_an_earlier_state_of_the_store_is_refused(project):
 def test_neither_rich_nor_the_agents_formats_are_imported_for_a_pipe(project):
     modules = imported("-C", str(project.path), "why", "app.py:5")
     assert "scopes.code_links.why" in modules
-    assert not {"rich", "typer", "mcp", "tiktoken"} & modules
+    assert not {"rich", "mcp", "tiktoken"} & modules
     assert not [name for name in modules if name.startswith("scopes.importers")]
 
 

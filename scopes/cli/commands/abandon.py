@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import BranchArgument, ConversationOrBranchArgument, require_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import abandon as run_abandon
 
 
 def abandon(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     branch: BranchArgument = None,
-    revive: Annotated[bool, usage.Option("--revive", help="Make it an ordinary branch again")] = False,
+    revive: Annotated[bool, typer.Option("--revive", help="Make it an ordinary branch again")] = False,
 ) -> int:
     """Hide a branch from lists and keep its history.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Annotated, TypeAlias, TypeVar
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.acp_runner import HistoryOptions, run_acp
 from scopes.cli.arguments import Since
 from scopes.cli.command_line import after_separator
@@ -31,59 +32,59 @@ if TYPE_CHECKING:
 
 Chosen = TypeVar("Chosen", bound=str)
 Words: TypeAlias = Annotated[
-    list[str] | None, usage.Argument(metavar="-- AGENT", help="The command that starts the agent, after --")
+    list[str] | None, typer.Argument(metavar="-- AGENT", help="The command that starts the agent, after --")
 ]
 Which: TypeAlias = Annotated[
-    str, usage.Option("--continue", metavar="WHICH", help="New sessions to continue: first, always or never")
+    str, typer.Option("--continue", metavar="WHICH", help="New sessions to continue: first, always or never")
 ]
 ToContinue: TypeAlias = Annotated[
-    str | None, usage.Option("--conversation", metavar="CONV[/BRANCH]", help="What to continue (default: the newest)")
+    str | None, typer.Option("--conversation", metavar="CONV[/BRANCH]", help="What to continue (default: the newest)")
 ]
 Fork: TypeAlias = Annotated[
-    bool, usage.Option("--fork", help="Leave the session as it is: go on in a fork of it, or a new session")
+    bool, typer.Option("--fork", help="Leave the session as it is: go on in a fork of it, or a new session")
 ]
 Agent: TypeAlias = Annotated[
-    str | None, usage.Option("--agent", metavar="NAME", help="The agent's name (default: what it calls itself)")
+    str | None, typer.Option("--agent", metavar="NAME", help="The agent's name (default: what it calls itself)")
 ]
 Inject: TypeAlias = Annotated[
-    str, usage.Option("--inject", metavar="WHEN", help="History in the first prompt: auto, always or never")
+    str, typer.Option("--inject", metavar="WHEN", help="History in the first prompt: auto, always or never")
 ]
 Last: TypeAlias = Annotated[
     int | None,
-    usage.Option(
+    typer.Option(
         "--history-messages", metavar="N", help="Messages of history at most (50; no limit with --max-tokens)"
     ),
 ]
 MaxTokens: TypeAlias = Annotated[
-    int | None, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: 8000)")
+    int | None, typer.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: 8000)")
 ]
-NoTools: TypeAlias = Annotated[bool, usage.Option("--no-tools-in-history", help="Leave tool calls out of the history")]
-NoMemory: TypeAlias = Annotated[bool, usage.Option("--no-memory", help="The same as --memory none")]
+NoTools: TypeAlias = Annotated[bool, typer.Option("--no-tools-in-history", help="Leave tool calls out of the history")]
+NoMemory: TypeAlias = Annotated[bool, typer.Option("--no-memory", help="The same as --memory none")]
 OfMemory: TypeAlias = Annotated[
-    str, usage.Option("--memory", metavar="OF", help="Memory and last words of other agents: project, all or none")
+    str, typer.Option("--memory", metavar="OF", help="Memory and last words of other agents: project, all or none")
 ]
 SystemPrompt: TypeAlias = Annotated[
-    str | None, usage.Option("--system-prompt", metavar="TEXT", help="Put this before the history")
+    str | None, typer.Option("--system-prompt", metavar="TEXT", help="Put this before the history")
 ]
 ShowReplay: TypeAlias = Annotated[
-    bool, usage.Option("--show-replay", help="Pass on what the agent replays of a session")
+    bool, typer.Option("--show-replay", help="Pass on what the agent replays of a session")
 ]
 Emulate: TypeAlias = Annotated[
-    bool, usage.Option("--emulate", help="Let the editor list, load and resume recorded sessions if the agent cannot")
+    bool, typer.Option("--emulate", help="Let the editor list, load and resume recorded sessions if the agent cannot")
 ]
-Thoughts: TypeAlias = Annotated[bool, usage.Option("--thoughts", help="Record the agent's thoughts")]
-Redact: TypeAlias = Annotated[bool, usage.Option("--redact", help="Record no keys and passwords")]
+Thoughts: TypeAlias = Annotated[bool, typer.Option("--thoughts", help="Record the agent's thoughts")]
+Redact: TypeAlias = Annotated[bool, typer.Option("--redact", help="Record no keys and passwords")]
 Timeout: TypeAlias = Annotated[
-    float, usage.Option("--timeout", metavar="SECONDS", help="Seconds to wait for each attempt to continue")
+    float, typer.Option("--timeout", metavar="SECONDS", help="Seconds to wait for each attempt to continue")
 ]
-AllStores: TypeAlias = Annotated[bool, usage.Option("--all-stores", help="All stores of this user, not only this one")]
+AllStores: TypeAlias = Annotated[bool, typer.Option("--all-stores", help="All stores of this user, not only this one")]
 MaxLine: TypeAlias = Annotated[
-    int, usage.Option("--max-line-mb", metavar="N", help="The longest message, in megabytes")
+    int, typer.Option("--max-line-mb", metavar="N", help="The longest message, in megabytes")
 ]
 
 
 def acp(
-    context: usage.Context,
+    context: typer.Context,
     words: Words = None,
     which: Which = CONTINUE[0],
     conversation: ToContinue = None,
@@ -164,7 +165,7 @@ def acp(
     )
 
 
-def acp_stats(context: usage.Context, since: Since = None, all_stores: AllStores = False) -> int:
+def acp_stats(context: typer.Context, since: Since = None, all_stores: AllStores = False) -> int:
     """Count the sessions behind scopes acp by agent.
 
     For each agent, in this store or with --all-stores in all stores of this user together, as the log has it, which
@@ -190,13 +191,13 @@ def acp_stats(context: usage.Context, since: Since = None, all_stores: AllStores
 
 
 def acp_log(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
         str | None,
-        usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches (default: all)"),
+        typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches (default: all)"),
     ] = None,
-    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N events")] = None,
-    agent: Annotated[str | None, usage.Option("--agent", metavar="NAME", help="Only events of this agent")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N events")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only events of this agent")] = None,
     since: Since = None,
     all_stores: AllStores = False,
 ) -> int:

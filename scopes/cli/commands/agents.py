@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
+import typer
+
 from scopes.agents.card import MAX_CARD_BYTES, export_card, import_card
 from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanges, register, remove, set_availability, update
-from scopes.cli import usage
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
@@ -18,35 +19,35 @@ from scopes.history.names import find_nearest
 from scopes.result import Note
 
 AgentArgument: TypeAlias = Annotated[
-    str, usage.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
+    str, typer.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
 ]
 ChangedAgent: TypeAlias = Annotated[
-    str, usage.Argument(metavar="AGENT|NUMBER", help="The agent: its whole name, or its number")
+    str, typer.Argument(metavar="AGENT|NUMBER", help="The agent: its whole name, or its number")
 ]
 OfType: TypeAlias = Annotated[
-    Literal["ai", "human"] | None, usage.Option("--type", metavar="TYPE", help="ai (default) or human")
+    Literal["ai", "human"] | None, typer.Option("--type", metavar="TYPE", help="ai (default) or human")
 ]
-Description: TypeAlias = Annotated[str | None, usage.Option("--description", metavar="TEXT", help="What it is for")]
+Description: TypeAlias = Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for")]
 Capabilities: TypeAlias = Annotated[
     list[str] | None,
-    usage.Option("--capability", metavar="WORD", help="What it can do, such as review"),
+    typer.Option("--capability", metavar="WORD", help="What it can do, such as review"),
 ]
 Dependencies: TypeAlias = Annotated[
     list[str] | None,
-    usage.Option("--depends-on", metavar="KEY", help="A context key that it depends on"),
+    typer.Option("--depends-on", metavar="KEY", help="A context key that it depends on"),
 ]
-Metadata: TypeAlias = Annotated[list[str] | None, usage.Option("--meta", metavar="NAME=TEXT", help="Further metadata")]
+Metadata: TypeAlias = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=TEXT", help="Further metadata")]
 
 
 def agents_register(
-    context: usage.Context,
-    name: Annotated[str, usage.Argument(metavar="NAME", help="The name, as in the messages that it writes")],
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, as in the messages that it writes")],
     agent_type: OfType = None,
     description: Description = None,
     capabilities: Capabilities = None,
     dependencies: Dependencies = None,
     metadata: Metadata = None,
-    away: Annotated[bool, usage.Option("--away", help="Not available yet: what is sent to it waits")] = False,
+    away: Annotated[bool, typer.Option("--away", help="Not available yet: what is sent to it waits")] = False,
 ) -> int:
     """Register a person or a program.
 
@@ -74,14 +75,14 @@ def agents_register(
 
 
 def agents_list(
-    context: usage.Context,
+    context: typer.Context,
     capability: Annotated[
-        str | None, usage.Option("--capability", metavar="WORD", help="Only registered agents that can do this")
+        str | None, typer.Option("--capability", metavar="WORD", help="Only registered agents that can do this")
     ] = None,
     available: Annotated[
-        bool | None, usage.Option("--available/--away", help="Only registered agents that are available, or away")
+        bool | None, typer.Option("--available/--away", help="Only registered agents that are available, or away")
     ] = None,
-    registered: Annotated[bool, usage.Option("--registered", help="Leave out participants without a number")] = False,
+    registered: Annotated[bool, typer.Option("--registered", help="Leave out participants without a number")] = False,
 ) -> int:
     """List agents and other participants.
 
@@ -99,7 +100,7 @@ def agents_list(
     )
 
 
-def agents_show(context: usage.Context, agent: AgentArgument) -> int:
+def agents_show(context: typer.Context, agent: AgentArgument) -> int:
     """Show an agent.
 
     It may also be a participant of conversations who is not registered.
@@ -113,19 +114,19 @@ def agents_show(context: usage.Context, agent: AgentArgument) -> int:
 
 
 def agents_update(
-    context: usage.Context,
+    context: typer.Context,
     agent: ChangedAgent,
-    name: Annotated[str | None, usage.Option("--name", metavar="NAME", help="A new name")] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="A new name")] = None,
     agent_type: OfType = None,
     description: Description = None,
     capabilities: Capabilities = None,
     dependencies: Dependencies = None,
     metadata: Metadata = None,
     not_capabilities: Annotated[
-        list[str] | None, usage.Option("--remove-capability", metavar="WORD", help="What it can no longer do")
+        list[str] | None, typer.Option("--remove-capability", metavar="WORD", help="What it can no longer do")
     ] = None,
     not_dependencies: Annotated[
-        list[str] | None, usage.Option("--remove-dependency", metavar="KEY", help="A key that it no longer depends on")
+        list[str] | None, typer.Option("--remove-dependency", metavar="KEY", help="A key that it no longer depends on")
     ] = None,
 ) -> int:
     """Change what is known about an agent.
@@ -152,7 +153,7 @@ def agents_update(
     return invocation.show(update(invocation.repository(), agent, changes))
 
 
-def agents_remove(context: usage.Context, agent: ChangedAgent) -> int:
+def agents_remove(context: typer.Context, agent: ChangedAgent) -> int:
     """Remove an agent from the registry.
 
     Its messages stay, and its number is not used again.
@@ -164,7 +165,7 @@ def agents_remove(context: usage.Context, agent: ChangedAgent) -> int:
     return invocation.show(remove(invocation.repository(), agent))
 
 
-def agents_available(context: usage.Context, agent: ChangedAgent) -> int:
+def agents_available(context: typer.Context, agent: ChangedAgent) -> int:
     """Make an agent available.
 
     What was sent to it while it was away goes into its inbox, in the order of sending.
@@ -176,7 +177,7 @@ def agents_available(context: usage.Context, agent: ChangedAgent) -> int:
     return invocation.show(set_availability(invocation.repository(), agent, available=True))
 
 
-def agents_away(context: usage.Context, agent: ChangedAgent) -> int:
+def agents_away(context: typer.Context, agent: ChangedAgent) -> int:
     """Make an agent unavailable.
 
     What is sent to it waits until scopes agents available.
@@ -188,7 +189,7 @@ def agents_away(context: usage.Context, agent: ChangedAgent) -> int:
     return invocation.show(set_availability(invocation.repository(), agent, available=False))
 
 
-def agents_export(context: usage.Context, agent: AgentArgument) -> int:
+def agents_export(context: typer.Context, agent: AgentArgument) -> int:
     """Print the A2A agent card of an agent.
 
     The capabilities are the skills of the card. What only scopes has is below the key `scopes`. Possible secrets are
@@ -202,10 +203,10 @@ def agents_export(context: usage.Context, agent: AgentArgument) -> int:
 
 
 def agents_import(
-    context: usage.Context,
-    file: Annotated[str, usage.Argument(metavar="FILE", help="An A2A agent card as JSON; - reads standard input")],
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An A2A agent card as JSON; - reads standard input")],
     name: Annotated[
-        str | None, usage.Option("--name", metavar="NAME", help="Another name than that in the card")
+        str | None, typer.Option("--name", metavar="NAME", help="Another name than that in the card")
     ] = None,
 ) -> int:
     """Register the agent of an A2A agent card.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.append_input import parse_document, read_text, refuse_blank
 from scopes.cli.arguments import (
     AuthorKind,
@@ -25,15 +26,15 @@ from scopes.store.repository import Repository
 
 
 def amend(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
-        str, usage.Argument(metavar="CONV", help="The conversation of the message; an id alone is searched in all")
+        str, typer.Argument(metavar="CONV", help="The conversation of the message; an id alone is searched in all")
     ],
     message: Annotated[
-        str | None, usage.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
+        str | None, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
     ] = None,
     text: Annotated[
-        str | None, usage.Argument(metavar="TEXT", help="The new text; - reads standard input", show_default=False)
+        str | None, typer.Argument(metavar="TEXT", help="The new text; - reads standard input", show_default=False)
     ] = None,
     text_option: TextOption = None,
     author: AuthorName = None,
@@ -41,9 +42,9 @@ def amend(
     branch: OnBranch = None,
     data: Annotated[
         str | None,
-        usage.Option("--data", metavar="JSON", help="The new content of a typed message, as for append"),
+        typer.Option("--data", metavar="JSON", help="The new content of a typed message, as for append"),
     ] = None,
-    allow_empty: Annotated[bool, usage.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
 ) -> int:
     """Replace the text of a message with a new version.
 

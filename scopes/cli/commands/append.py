@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Annotated, NamedTuple, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.append_input import (
     Fields,
     FormOptions,
@@ -44,83 +45,83 @@ from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
 Kind: TypeAlias = Annotated[
-    str, usage.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
+    str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
 ]
 Data: TypeAlias = Annotated[
-    str | None, usage.Option("--data", metavar="JSON", help="The content of a typed message, such as a decision")
+    str | None, typer.Option("--data", metavar="JSON", help="The content of a typed message, such as a decision")
 ]
 Start: TypeAlias = Annotated[
     str | None,
-    usage.Option("--from", metavar="MESSAGE", help="With --branch NAME: create that branch at this message first"),
+    typer.Option("--from", metavar="MESSAGE", help="With --branch NAME: create that branch at this message first"),
 ]
 Branch: TypeAlias = Annotated[
     str | None,
-    usage.Option(
+    typer.Option(
         "--branch", "-b", metavar="BRANCH", help="The branch (default: the active one); with --from a new one"
     ),
 ]
 Create: TypeAlias = Annotated[
     bool,
-    usage.Option(
+    typer.Option(
         "--create", help="Create the branch that is named, if it is not there; the active branch stays active"
     ),
 ]
 Topic: TypeAlias = Annotated[
-    str | None, usage.Option("--topic", metavar="TOPIC", help="With --kind decision: its topic; TEXT is the decision")
+    str | None, typer.Option("--topic", metavar="TOPIC", help="With --kind decision: its topic; TEXT is the decision")
 ]
 Goal: TypeAlias = Annotated[
-    str | None, usage.Option("--goal", metavar="GOAL", help="With --kind method: its goal; TEXT is the approach")
+    str | None, typer.Option("--goal", metavar="GOAL", help="With --kind method: its goal; TEXT is the approach")
 ]
 Subject: TypeAlias = Annotated[
     str | None,
-    usage.Option("--subject", metavar="SUBJECT", help="With --kind analysis: its subject; TEXT is the finding"),
+    typer.Option("--subject", metavar="SUBJECT", help="With --kind analysis: its subject; TEXT is the finding"),
 ]
 Aspect: TypeAlias = Annotated[
-    str | None, usage.Option("--aspect", metavar="ASPECT", help="With --subject: the aspect of it (default: general)")
+    str | None, typer.Option("--aspect", metavar="ASPECT", help="With --subject: the aspect of it (default: general)")
 ]
 Files: TypeAlias = Annotated[
     list[str] | None,
-    usage.Option("--file", metavar="OP:PATH", help="A file it touched; OP: read, create, edit, delete, mention"),
+    typer.Option("--file", metavar="OP:PATH", help="A file it touched; OP: read, create, edit, delete, mention"),
 ]
 Activity: TypeAlias = Annotated[
     str | None,
-    usage.Option("--activity", metavar="NAME", help="agent_action, file_edit, decision or blocker_resolved"),
+    typer.Option("--activity", metavar="NAME", help="agent_action, file_edit, decision or blocker_resolved"),
 ]
 MediaType: TypeAlias = Annotated[
-    str | None, usage.Option("--media-type", metavar="TYPE", help="With --binary: its type (application/octet-stream)")
+    str | None, typer.Option("--media-type", metavar="TYPE", help="With --binary: its type (application/octet-stream)")
 ]
-Text: TypeAlias = Annotated[str | None, usage.Argument(metavar="[TEXT]", help="The message; - reads standard input")]
-To: TypeAlias = Annotated[list[str] | None, usage.Option("--to", metavar="NAME", help="Who the message is for")]
+Text: TypeAlias = Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The message; - reads standard input")]
+To: TypeAlias = Annotated[list[str] | None, typer.Option("--to", metavar="NAME", help="Who the message is for")]
 ReplyTo: TypeAlias = Annotated[
-    str | None, usage.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
+    str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
 ]
 Parts: TypeAlias = Annotated[
-    list[str] | None, usage.Option("--part", metavar="JSON", help="A message part, such as a tool call")
+    list[str] | None, typer.Option("--part", metavar="JSON", help="A message part, such as a tool call")
 ]
-Time: TypeAlias = Annotated[str | None, usage.Option("--time", metavar="RFC3339", help="Its time (default: now)")]
-WorkItem: TypeAlias = Annotated[str | None, usage.Option("--work-item", metavar="ID", help="The id of its work item")]
+Time: TypeAlias = Annotated[str | None, typer.Option("--time", metavar="RFC3339", help="Its time (default: now)")]
+WorkItem: TypeAlias = Annotated[str | None, typer.Option("--work-item", metavar="ID", help="The id of its work item")]
 Task: TypeAlias = Annotated[
     str | None,
-    usage.Option("--task", metavar="ID", help="The id of its task; with --kind priority TEXT is its urgency"),
+    typer.Option("--task", metavar="ID", help="The id of its task; with --kind priority TEXT is its urgency"),
 ]
-Tool: TypeAlias = Annotated[str | None, usage.Option("--tool", metavar="NAME", help="The tool that was used")]
-Model: TypeAlias = Annotated[str | None, usage.Option("--model", metavar="NAME", help="The model that wrote it")]
-Status: TypeAlias = Annotated[str | None, usage.Option("--status", metavar="TEXT", help="ok, error, interrupted, ...")]
+Tool: TypeAlias = Annotated[str | None, typer.Option("--tool", metavar="NAME", help="The tool that was used")]
+Model: TypeAlias = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that wrote it")]
+Status: TypeAlias = Annotated[str | None, typer.Option("--status", metavar="TEXT", help="ok, error, interrupted, ...")]
 StopReason: TypeAlias = Annotated[
-    str | None, usage.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
+    str | None, typer.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
 ]
-AllowEmpty: TypeAlias = Annotated[bool, usage.Option("--allow-empty", help="Store a text that is empty or blank too")]
+AllowEmpty: TypeAlias = Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")]
 Binary: TypeAlias = Annotated[
-    bool, usage.Option("--binary", help="Store standard input as a file part, whatever its bytes are")
+    bool, typer.Option("--binary", help="Store standard input as a file part, whatever its bytes are")
 ]
 Lines: TypeAlias = Annotated[
-    str | None, usage.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
+    str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
 ]
-Atomic: TypeAlias = Annotated[bool, usage.Option("--atomic", help="With --jsonl: store all lines or none")]
+Atomic: TypeAlias = Annotated[bool, typer.Option("--atomic", help="With --jsonl: store all lines or none")]
 
 
 def append(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     text: Text = None,
     text_option: TextOption = None,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import split_source
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
@@ -20,26 +21,26 @@ _MAX_TOKENS = 10_000_000  # the context of a test is the whole one, unless --max
 
 
 def bisect_run(
-    context: usage.Context,
+    context: typer.Context,
     words: Annotated[
         list[str] | None,
-        usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation (default: the latest); then -- COMMAND ..."),
+        typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation (default: the latest); then -- COMMAND ..."),
     ] = None,
     good: Annotated[
-        str | None, usage.Option("--good", metavar="MESSAGE", help="A good message (default: before the first one)")
+        str | None, typer.Option("--good", metavar="MESSAGE", help="A good message (default: before the first one)")
     ] = None,
     bad: Annotated[
-        str | None, usage.Option("--bad", metavar="MESSAGE", help="A bad message (default: the last one)")
+        str | None, typer.Option("--bad", metavar="MESSAGE", help="A bad message (default: the last one)")
     ] = None,
     input: Annotated[
-        str, usage.Option("--input", metavar="WHAT", help="Standard input: context, state, message or none")
+        str, typer.Option("--input", metavar="WHAT", help="Standard input: context, state, message or none")
     ] = "context",
     max_tokens: MaxTokens = None,
     timeout: Annotated[
-        float | None, usage.Option("--timeout", metavar="SECONDS", help="Skip a message if the command takes longer")
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Skip a message if the command takes longer")
     ] = None,
     no_verify: Annotated[
-        bool, usage.Option("--no-verify", help="Do not run the command on the good and the bad end first")
+        bool, typer.Option("--no-verify", help="Do not run the command on the good and the bad end first")
     ] = False,
 ) -> int:
     """Find the first message at which a command fails.

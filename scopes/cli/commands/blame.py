@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.changes import blame as run_blame
@@ -12,19 +13,19 @@ from scopes.errors import Invalid
 
 
 def blame(
-    context: usage.Context,
+    context: typer.Context,
     where: Annotated[
         str | None,
-        usage.Argument(
+        typer.Argument(
             metavar="CONV[/BRANCH]|FILE", help="The conversation (default: the latest) or a branch; or the file alone"
         ),
     ] = None,
-    path: Annotated[str | None, usage.Argument(metavar="FILE", help="A file, as with --file")] = None,
+    path: Annotated[str | None, typer.Argument(metavar="FILE", help="A file, as with --file")] = None,
     key: Annotated[
-        str | None, usage.Option("--key", metavar="GROUP/NAME", help="A key of the state: decisions/auth, methods")
+        str | None, typer.Option("--key", metavar="GROUP/NAME", help="A key of the state: decisions/auth, methods")
     ] = None,
     file: Annotated[
-        str | None, usage.Option("--file", metavar="FILE", help="The file, relative to the project")
+        str | None, typer.Option("--file", metavar="FILE", help="The file, relative to the project")
     ] = None,
 ) -> int:
     """Show which message made a decision or wrote a file.

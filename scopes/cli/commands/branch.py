@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, split_branch, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch as run_branch
@@ -16,27 +17,27 @@ NUMBERED = "conv-"  # a mistyped id does not become the name of a branch
 
 
 def branch(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrLatestArgument = LATEST,
-    name: Annotated[str | None, usage.Argument(metavar="[NAME]", help="The name of the new branch")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the new branch")] = None,
     purpose: Annotated[
         str | None,
-        usage.Option(
+        typer.Option(
             "--purpose",
             metavar="PURPOSE",
             help="analysis, alternative-solution, verification, collaboration or conflict-resolution",
         ),
     ] = None,
-    agent: Annotated[str | None, usage.Option("--agent", metavar="NAME", help="The agent that owns the branch")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="The agent that owns the branch")] = None,
     start: Annotated[
-        str | None, usage.Option("--from", metavar="MESSAGE", help="Where it starts: a branch, main~2 or a message id")
+        str | None, typer.Option("--from", metavar="MESSAGE", help="Where it starts: a branch, main~2 or a message id")
     ] = None,
     name_option: Annotated[
-        str | None, usage.Option("--name", metavar="NAME", help="The name, given as an option")
+        str | None, typer.Option("--name", metavar="NAME", help="The name, given as an option")
     ] = None,
-    no_switch: Annotated[bool, usage.Option("--no-switch", help="Do not make it the active branch")] = False,
+    no_switch: Annotated[bool, typer.Option("--no-switch", help="Do not make it the active branch")] = False,
     include_hidden: Annotated[
-        bool, usage.Option("--all", "--abandoned", help="List abandoned branches and those of ended conflicts, too")
+        bool, typer.Option("--all", "--abandoned", help="List abandoned branches and those of ended conflicts, too")
     ] = False,
 ) -> int:
     """Create a branch, or list the branches.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import known_model
 from scopes.context.budget import PRESETS, configured_shares, plan_budget
@@ -12,10 +13,10 @@ from scopes.errors import Invalid
 
 
 def budget(
-    context: usage.Context,
-    window: Annotated[int | None, usage.Option("--window", metavar="TOKENS", help="Size of the context window")] = None,
-    model: Annotated[str | None, usage.Option("--model", metavar="MODEL", help="Take the window of this model")] = None,
-    preset: Annotated[str, usage.Option("--preset", metavar="NAME", help="How to divide: default or zen")] = PRESETS[0],
+    context: typer.Context,
+    window: Annotated[int | None, typer.Option("--window", metavar="TOKENS", help="Size of the context window")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Take the window of this model")] = None,
+    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="How to divide: default or zen")] = PRESETS[0],
 ) -> int:
     """Divide a model's context window.
 

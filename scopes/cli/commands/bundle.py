@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from shlex import quote
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AllowSecrets, Force, Since
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
@@ -24,7 +25,7 @@ from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 
 
 def bundle_create(
-    context: usage.Context,
+    context: typer.Context,
     file: BundleFile,
     conversations: ToSend = None,
     everything: Everything = False,
@@ -68,7 +69,7 @@ def bundle_create(
 
 
 def bundle_import(
-    context: usage.Context,
+    context: typer.Context,
     file: BundleFile,
     conversations: ToGet = None,
     project: OfProject = None,
@@ -94,7 +95,7 @@ def bundle_import(
     return invocation.show(result)
 
 
-def bundle_verify(context: usage.Context, file: BundleFile) -> int:
+def bundle_verify(context: typer.Context, file: BundleFile) -> int:
     """Check a bundle, and list what it has.
 
     The whole bundle is checked as by bundle import, and nothing is imported. The exit code is 7 if a conversation fails

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import replace_head
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import cat as run_cat
@@ -14,28 +15,28 @@ from scopes.render.view_options import ViewOptions
 
 
 def cat(
-    context: usage.Context,
+    context: typer.Context,
     message: Annotated[
         str,
-        usage.Argument(
+        typer.Argument(
             metavar="MESSAGE|CONV", help="A message id, main~2, HEAD, CONV/BRANCH~2 or a tag; or its conversation"
         ),
     ],
     inside: Annotated[
         str | None,
-        usage.Argument(
+        typer.Argument(
             metavar="[MESSAGE]", help="The message, after CONV; after CONV/BRANCH it must be on that branch"
         ),
     ] = None,
     conversation: Annotated[
-        str | None, usage.Option("--in", metavar="CONV", help="Search this conversation only")
+        str | None, typer.Option("--in", metavar="CONV", help="Search this conversation only")
     ] = None,
-    raw: Annotated[bool, usage.Option("--raw", help="The stored JSON, byte for byte")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="The stored JSON, byte for byte")] = False,
     original: Annotated[
-        bool, usage.Option("--original", help="The records that the message was imported from, byte for byte")
+        bool, typer.Option("--original", help="The records that the message was imported from, byte for byte")
     ] = False,
     show_signature: Annotated[
-        bool, usage.Option("--show-signature", help="Check the signature of the message with git")
+        bool, typer.Option("--show-signature", help="Check the signature of the message with git")
     ] = False,
 ) -> int:
     """Print one message.

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, Since
 from scopes.cli.invocation import Invocation
 from scopes.conversation.changes import changes as run_changes
 
 
 def changes(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrLatestArgument = LATEST,
     since: Since = None,
     field: Annotated[
         str | None,
-        usage.Option(
+        typer.Option(
             "--field", metavar="PATH", help="Only this field: messages, branches.main, title, participants, ..."
         ),
     ] = None,
     cause: Annotated[
         str | None,
-        usage.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system, remote or agent:NAME"),
+        typer.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system, remote or agent:NAME"),
     ] = None,
     operation: Annotated[
         str | None,
-        usage.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
+        typer.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
     ] = None,
     branch: Annotated[
         str | None,
-        usage.Option(
+        typer.Option(
             "--branch",
             "--version",
             metavar="BRANCH",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import OfProjects, Since
 from scopes.cli.check_hook import run_hook
 from scopes.cli.check_reports import reported_failures
@@ -31,7 +32,7 @@ from scopes.cli.invocation import Invocation
 
 
 def check(
-    context: usage.Context,
+    context: typer.Context,
     targets: Targets = None,
     rules: Rules = None,
     rules_from: RulesFrom = None,

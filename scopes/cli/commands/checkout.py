@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, AllowSecrets, Redact, secrets_mode, split_source
 from scopes.cli.commands.switch import switch
 from scopes.cli.invocation import Invocation
@@ -17,25 +18,25 @@ from scopes.history.names import find_latest_with_branch
 
 
 def checkout(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
-        str, usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
+        str, typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
     ],
-    branch: Annotated[str | None, usage.Argument(metavar="BRANCH", help="The branch")] = None,
+    branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="The branch")] = None,
     agent: Annotated[
-        str | None, usage.Option("--to", metavar="AGENT", help="Write it as a session of this agent")
+        str | None, typer.Option("--to", metavar="AGENT", help="Write it as a session of this agent")
     ] = None,
     directory: Annotated[
-        str | None, usage.Option("--directory", metavar="DIR", help="Where the agent works (default: where it was)")
+        str | None, typer.Option("--directory", metavar="DIR", help="Where the agent works (default: where it was)")
     ] = None,
     max_tokens: Annotated[
         int | None,
-        usage.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: by agent)"),
+        typer.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: by agent)"),
     ] = None,
-    full: Annotated[bool, usage.Option("--full", help="All messages, not those since the last compaction")] = False,
-    reasoning: Annotated[bool, usage.Option("--reasoning", help="Quote the reasoning in the answers")] = False,
-    only_print: Annotated[bool, usage.Option("--print", help="Print the session, and write nothing")] = False,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Say what would be written, and write nothing")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All messages, not those since the last compaction")] = False,
+    reasoning: Annotated[bool, typer.Option("--reasoning", help="Quote the reasoning in the answers")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Print the session, and write nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing")] = False,
     redact: Redact = False,
     allow_secrets: AllowSecrets = False,
 ) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, OnBranch, find_conversation, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
@@ -17,12 +18,12 @@ from scopes.store.repository import Repository
 
 
 def cherry_pick(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
-        str, usage.Argument(metavar="CONV[/BRANCH]", help="Where to copy to (default: the latest conversation)")
+        str, typer.Argument(metavar="CONV[/BRANCH]", help="Where to copy to (default: the latest conversation)")
     ],
     messages: Annotated[
-        list[str] | None, usage.Argument(metavar="[MESSAGE]", help="The messages to copy: ids, fix~2 or tags")
+        list[str] | None, typer.Argument(metavar="[MESSAGE]", help="The messages to copy: ids, fix~2 or tags")
     ] = None,
     branch: OnBranch = None,
     continue_: Continue = False,

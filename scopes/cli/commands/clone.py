@@ -6,7 +6,8 @@ import os
 from functools import partial
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import AsBranches, OfProject, OfYear, RemoteAddress
@@ -18,17 +19,17 @@ from scopes.sync.names import parse_remote_name
 
 
 def clone(
-    context: usage.Context,
+    context: typer.Context,
     address: RemoteAddress,
     directory: Annotated[
-        str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: where init makes it)")
+        str | None, typer.Argument(metavar="[DIRECTORY]", help="The new store (default: where init makes it)")
     ] = None,
-    name: Annotated[str, usage.Option("--name", metavar="NAME", help="The name of the remote here")] = ORIGIN,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the remote here")] = ORIGIN,
     project: OfProject = None,
     year: OfYear = None,
     as_branches: AsBranches = False,
     manifests: Annotated[
-        bool, usage.Option("--manifests", help="Only get the list of conversations, without their messages")
+        bool, typer.Option("--manifests", help="Only get the list of conversations, without their messages")
     ] = False,
 ) -> int:
     """Make a store of the conversations of a remote.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
@@ -23,37 +24,37 @@ from scopes.collaboration.start import Request, start
 from scopes.model.message import Argument
 
 Collaboration: TypeAlias = Annotated[
-    str, usage.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")
+    str, typer.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")
 ]
-Position: TypeAlias = Annotated[str, usage.Argument(metavar="POSITION", help="What you hold")]
-About: TypeAlias = Annotated[str, usage.Option("--about", metavar="TOPIC", help="What it is about")]
-Reasoning: TypeAlias = Annotated[list[str] | None, usage.Option("--reasoning", metavar="TEXT", help="Why")]
+Position: TypeAlias = Annotated[str, typer.Argument(metavar="POSITION", help="What you hold")]
+About: TypeAlias = Annotated[str, typer.Option("--about", metavar="TOPIC", help="What it is about")]
+Reasoning: TypeAlias = Annotated[list[str] | None, typer.Option("--reasoning", metavar="TEXT", help="Why")]
 GivenEvidence: TypeAlias = Annotated[
     list[str] | None,
-    usage.Option("--evidence", metavar="TYPE:TEXT", help="What shows it, such as performance-data:p99 is 900 ms"),
+    typer.Option("--evidence", metavar="TYPE:TEXT", help="What shows it, such as performance-data:p99 is 900 ms"),
 ]
-TradeOffs: TypeAlias = Annotated[list[str] | None, usage.Option("--trade-off", metavar="TEXT", help="What it costs")]
+TradeOffs: TypeAlias = Annotated[list[str] | None, typer.Option("--trade-off", metavar="TEXT", help="What it costs")]
 Alternatives: TypeAlias = Annotated[
-    list[str] | None, usage.Option("--alternative", metavar="TEXT", help="What else would do")
+    list[str] | None, typer.Option("--alternative", metavar="TEXT", help="What else would do")
 ]
 
 
 def collaborate(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
-    kind: Annotated[str, usage.Option("--type", metavar="TYPE", help=f"{', '.join(TYPES[:5])} or {TYPES[5]}")],
+    kind: Annotated[str, typer.Option("--type", metavar="TYPE", help=f"{', '.join(TYPES[:5])} or {TYPES[5]}")],
     agents: Annotated[
-        list[str], usage.Option("--agents", metavar="NAMES", help="Who takes part: names, @capability or all")
+        list[str], typer.Option("--agents", metavar="NAMES", help="Who takes part: names, @capability or all")
     ],
-    task: Annotated[str, usage.Option("--task", metavar="TEXT", help="What is to be done")],
+    task: Annotated[str, typer.Option("--task", metavar="TEXT", help="What is to be done")],
     urgency: Annotated[
-        str, usage.Option("--urgency", metavar="LEVEL", help="low, normal, high or critical")
+        str, typer.Option("--urgency", metavar="LEVEL", help="low, normal, high or critical")
     ] = "normal",
     entity: Annotated[
-        str | None, usage.Option("--entity", metavar="TYPE/ID", help="What it is about, such as file/app.py")
+        str | None, typer.Option("--entity", metavar="TYPE/ID", help="What it is about, such as file/app.py")
     ] = None,
     branch: Annotated[
-        str | None, usage.Option("--branch", "-b", metavar="BRANCH", help="Its name (default: collaboration/TYPE)")
+        str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="Its name (default: collaboration/TYPE)")
     ] = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -86,9 +87,9 @@ def collaborate(
 
 
 def collaborate_status(
-    context: usage.Context,
+    context: typer.Context,
     conversation: OptionalConversationArgument = None,
-    everything: Annotated[bool, usage.Option("--all", "-a", help="Also those that are closed")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Also those that are closed")] = False,
 ) -> int:
     """List collaborations, the newest first.
 
@@ -102,7 +103,7 @@ def collaborate_status(
     return invocation.show(list_collaborations(invocation.repository(), conversation, everything=everything))
 
 
-def collaborate_show(context: usage.Context, collaboration: Collaboration) -> int:
+def collaborate_show(context: typer.Context, collaboration: Collaboration) -> int:
     """Report on a collaboration.
 
     It has the participants, their positions, decisions, and conflicts with how they ended. In a pipe it is Markdown.
@@ -118,7 +119,7 @@ def collaborate_show(context: usage.Context, collaboration: Collaboration) -> in
 
 
 def collaborate_join(
-    context: usage.Context,
+    context: typer.Context,
     collaboration: Collaboration,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -137,7 +138,7 @@ def collaborate_join(
 
 
 def collaborate_argue(
-    context: usage.Context,
+    context: typer.Context,
     collaboration: Collaboration,
     position: Position,
     about: About = THE_TASK,
@@ -170,9 +171,9 @@ def collaborate_argue(
 
 
 def collaborate_close(
-    context: usage.Context,
+    context: typer.Context,
     collaboration: Collaboration,
-    outcome: Annotated[str, usage.Option("--outcome", metavar="TEXT", help="What came of it")] = "",
+    outcome: Annotated[str, typer.Option("--outcome", metavar="TEXT", help="What came of it")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:

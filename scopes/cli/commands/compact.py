@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import BuiltIn, ConversationOrBranchArgument
 from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 
 
 def compact(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     ratio: Ratio = None,
     include_all: Everything = False,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.completion_scripts import print_script
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 
 
 def completion(
-    context: usage.Context,
+    context: typer.Context,
     shell: Annotated[
         Literal["bash", "zsh", "fish", "fzf", "fzf-fish"],
-        usage.Argument(metavar="SHELL", help="The shell; or fzf (for bash and zsh), or fzf-fish"),
+        typer.Argument(metavar="SHELL", help="The shell; or fzf (for bash and zsh), or fzf-fish"),
     ],
 ) -> int:
     """Print a completion script for a shell.

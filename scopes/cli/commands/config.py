@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
+import typer
+
 from scopes.agents.authors import note_unknown_agent
-from scopes.cli import usage
 from scopes.cli.command_line import split_words
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
@@ -16,12 +17,12 @@ from scopes.result import Note
 from scopes.store.config import ALIAS, is_read_from_store
 
 Level: TypeAlias = Annotated[
-    str | None, usage.Option("--level", metavar="LEVEL", help="store or user (default: store if one exists)")
+    str | None, typer.Option("--level", metavar="LEVEL", help="store or user (default: store if one exists)")
 ]
-Key: TypeAlias = Annotated[str, usage.Argument(metavar="KEY", help="The setting, for example scopes.author")]
+Key: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="The setting, for example scopes.author")]
 
 
-def config_get(context: usage.Context, key: Key) -> int:
+def config_get(context: typer.Context, key: Key) -> int:
     """Print the value of a setting.
 
     `scopes config KEY` does the same.
@@ -35,11 +36,11 @@ def config_get(context: usage.Context, key: Key) -> int:
 
 
 def config_set(
-    context: usage.Context,
+    context: typer.Context,
     key: Key,
-    value: Annotated[str, usage.Argument(metavar="VALUE", help="The value")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="The value")],
     level: Level = None,
-    force: Annotated[bool, usage.Option("--force", help="Set a key that scopes does not know")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Set a key that scopes does not know")] = False,
 ) -> int:
     """Change a setting.
 
@@ -65,7 +66,7 @@ def config_set(
     return invocation.show(result)
 
 
-def config_unset(context: usage.Context, key: Key, level: Level = None) -> int:
+def config_unset(context: typer.Context, key: Key, level: Level = None) -> int:
     """Remove a setting.
 
     Examples:
@@ -78,12 +79,12 @@ def config_unset(context: usage.Context, key: Key, level: Level = None) -> int:
 
 
 def config_list(
-    context: usage.Context,
+    context: typer.Context,
     show_origin: Annotated[
-        bool, usage.Option("--show-origin", help="Print the level that each value comes from")
+        bool, typer.Option("--show-origin", help="Print the level that each value comes from")
     ] = False,
     defaults: Annotated[
-        bool, usage.Option("--all", "--defaults", help="Add the defaults of the settings that have one")
+        bool, typer.Option("--all", "--defaults", help="Add the defaults of the settings that have one")
     ] = False,
 ) -> int:
     """List all settings, with their origin if asked.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
@@ -40,14 +41,14 @@ from scopes.errors import Invalid
 
 
 def conflicts_list(
-    context: usage.Context,
+    context: typer.Context,
     conversation: OptionalConversationArgument = None,
     status: Annotated[
         str | None,
-        usage.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
+        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
     ] = None,
     include_all: Annotated[
-        bool, usage.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
+        bool, typer.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
     ] = False,
 ) -> int:
     """List the conflicts between branches.
@@ -72,10 +73,10 @@ def conflicts_list(
 
 
 def conflicts_show(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrConflict,
     second: ConflictAfterConversation = None,
-    no_patch: Annotated[bool, usage.Option("--no-patch", help="Leave out the changes of a file")] = False,
+    no_patch: Annotated[bool, typer.Option("--no-patch", help="Leave out the changes of a file")] = False,
 ) -> int:
     """Show both sides of a conflict.
 
@@ -98,7 +99,7 @@ def conflicts_show(
 
 
 def conflicts_resolve(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrConflict,
     second: ConflictAfterConversation = None,
     take: Take = None,
@@ -138,7 +139,7 @@ def conflicts_resolve(
 
 
 def conflicts_intervene(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrConflict,
     second: ConflictAfterConversation = None,
     take: Take = None,
@@ -164,9 +165,9 @@ def conflicts_intervene(
 
 
 def conflicts_argue(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrConflict,
-    position: Annotated[str, usage.Option("--position", metavar="TEXT", help="What you hold")],
+    position: Annotated[str, typer.Option("--position", metavar="TEXT", help="What you hold")],
     second: ConflictAfterConversation = None,
     reasoning: Reasoning = None,
     evidence: GivenEvidence = None,
@@ -193,14 +194,14 @@ def conflicts_argue(
 
 
 def conflicts_escalate(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrConflict,
-    to: Annotated[str | None, usage.Option("--to", metavar="NAME", help="Who should resolve it")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="Who should resolve it")] = None,
     neutral: Annotated[
-        bool, usage.Option("--neutral", help="A registered agent that is available and not involved, best a person")
+        bool, typer.Option("--neutral", help="A registered agent that is available and not involved, best a person")
     ] = False,
     capability: Annotated[
-        str | None, usage.Option("--capability", metavar="WORD", help="With --neutral: what it must be able to do")
+        str | None, typer.Option("--capability", metavar="WORD", help="With --neutral: what it must be able to do")
     ] = None,
     second: ConflictAfterConversation = None,
     reason: Reason = "",

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import (
     LATEST,
     STANDARD_OUTPUT,
@@ -38,46 +39,46 @@ _EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
 
 # What the context is made of.
 WorkItem: TypeAlias = Annotated[
-    str | None, usage.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
+    str | None, typer.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
 ]
-AllMessages: TypeAlias = Annotated[bool, usage.Option("--all", help="Also messages before the last compaction")]
+AllMessages: TypeAlias = Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")]
 Candidates: TypeAlias = Annotated[
     int | None,
-    usage.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
+    typer.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
 ]
 IncludeIgnored: TypeAlias = Annotated[
-    bool, usage.Option("--include-ignored", help="Embed files that git ignores in the project, too")
+    bool, typer.Option("--include-ignored", help="Embed files that git ignores in the project, too")
 ]
 
 
 Conversation: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
+    str | None, typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
 ]
 Revisions: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
+    str | None, typer.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
 ]
 
 
 def context(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Conversation = None,
     left: Revisions = None,
-    right: Annotated[str | None, usage.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
+    right: Annotated[str | None, typer.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
     max_tokens: MaxTokens = None,
-    task: Annotated[str | None, usage.Option("--task", metavar="TEXT", help="What the context is for")] = None,
-    mode: Annotated[str | None, usage.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
+    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
     model: ModelName = None,
     layout: Annotated[
-        str, usage.Option("--format", metavar="FORMAT", help="markdown, messages (for an interface) or json")
+        str, typer.Option("--format", metavar="FORMAT", help="markdown, messages (for an interface) or json")
     ] = "markdown",
     output: Output = STANDARD_OUTPUT,
     force: Force = False,
     work_item: WorkItem = None,
     include_all: AllMessages = False,
-    explain: Annotated[bool, usage.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
-    stats: Annotated[bool, usage.Option("--stats", help="Show how the budget is used instead")] = False,
-    diff: Annotated[bool, usage.Option("--diff", help="Compare the contexts of two revisions instead")] = False,
-    at: Annotated[str | None, usage.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Show how the budget is used instead")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Compare the contexts of two revisions instead")] = False,
+    at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
     candidates: Candidates = None,
     include_ignored: IncludeIgnored = False,
     mark: FenceMark = None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import (
     LATEST,
     AuthorKind,
@@ -26,19 +27,19 @@ from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.store.repository import Repository
 
 ConversationOrCandidate: TypeAlias = Annotated[
-    str, usage.Argument(metavar="CONV|CANDIDATE", help="The conversation; or the candidate alone, by its id")
+    str, typer.Argument(metavar="CONV|CANDIDATE", help="The conversation; or the candidate alone, by its id")
 ]
 CandidateAfterConversation: TypeAlias = Annotated[
     str | None,
-    usage.Argument(metavar="CANDIDATE", help="The candidate: its id or a unique prefix", show_default=False),
+    typer.Argument(metavar="CANDIDATE", help="The candidate: its id or a unique prefix", show_default=False),
 ]
 
 
 def decisions(
-    context: usage.Context,
+    context: typer.Context,
     where: ScopeOrLatestArgument = LATEST,
     candidates: Annotated[
-        bool, usage.Option("--candidates", help="List sentences that seem to state a decision instead")
+        bool, typer.Option("--candidates", help="List sentences that seem to state a decision instead")
     ] = False,
 ) -> int:
     """List the decisions of a conversation.
@@ -66,17 +67,17 @@ def decisions(
 
 
 def decisions_accept(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrCandidate,
     second: CandidateAfterConversation = None,
     topic: Annotated[
-        str | None, usage.Option("--topic", metavar="TOPIC", help="What it is about (default: words of the sentence)")
+        str | None, typer.Option("--topic", metavar="TOPIC", help="What it is about (default: words of the sentence)")
     ] = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: Annotated[
         str | None,
-        usage.Option("--branch", "-b", metavar="BRANCH", help="The branch to add it to (default: the candidate's)"),
+        typer.Option("--branch", "-b", metavar="BRANCH", help="The branch to add it to (default: the candidate's)"),
     ] = None,
 ) -> int:
     """Make a decision of a sentence that states one.
@@ -99,7 +100,7 @@ def decisions_accept(
 
 
 def decisions_dismiss(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrCandidate,
     second: CandidateAfterConversation = None,
     reason: Reason = "",
@@ -131,12 +132,12 @@ def _split(repository: Repository, first: str, second: str | None) -> tuple[str,
 
 
 def decisions_withdraw(
-    context: usage.Context,
+    context: typer.Context,
     first: Annotated[
-        str, usage.Argument(metavar="CONV[/BRANCH]", help="The conversation; a topic alone is of the latest one")
+        str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation; a topic alone is of the latest one")
     ],
     second: Annotated[
-        str | None, usage.Argument(metavar="TOPIC", help="The topic, in any spelling", show_default=False)
+        str | None, typer.Argument(metavar="TOPIC", help="The topic, in any spelling", show_default=False)
     ] = None,
     reason: Reason = "",
     author: AuthorName = None,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.new_rename_delete import delete as run_delete
 
 
 def delete(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
 ) -> int:
     """Delete a conversation.
 

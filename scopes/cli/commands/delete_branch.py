@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import BranchArgument, ConversationOrBranchArgument, require_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.new_rename_delete import delete_branch as run_delete_branch
 
 
 def delete_branch(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     branch: BranchArgument = None,
     force: Annotated[
-        bool, usage.Option("--force", "-f", help="Delete it even if no other branch contains its messages")
+        bool, typer.Option("--force", "-f", help="Delete it even if no other branch contains its messages")
     ] = False,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
 ) -> int:
     """Delete a branch.
 

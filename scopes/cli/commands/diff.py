@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import split_compared
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
@@ -13,21 +14,21 @@ from scopes.render.view_options import ViewOptions
 
 
 def diff(
-    context: usage.Context,
+    context: typer.Context,
     left: Annotated[
-        str | None, usage.Argument(metavar="CONV", help="The conversation, or the first of two revisions")
+        str | None, typer.Argument(metavar="CONV", help="The conversation, or the first of two revisions")
     ] = None,
     right: Annotated[
         str | None,
-        usage.Argument(metavar="A..B", help="Two revisions of it, or the second revision", show_default=False),
+        typer.Argument(metavar="A..B", help="Two revisions of it, or the second revision", show_default=False),
     ] = None,
     other: Annotated[
-        str | None, usage.Argument(metavar="B", help="The second revision of CONV, after the first", show_default=False)
+        str | None, typer.Argument(metavar="B", help="The second revision of CONV, after the first", show_default=False)
     ] = None,
-    stat: Annotated[bool, usage.Option("--stat", help="Only count the differences")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Only count the differences")] = False,
     commit: Annotated[
         str | None,
-        usage.Option("--commit", metavar="REV", help="Compare a commit of the project with the edits that it is from"),
+        typer.Option("--commit", metavar="REV", help="Compare a commit of the project with the edits that it is from"),
     ] = None,
 ) -> int:
     """Compare two branches, messages or conversations.

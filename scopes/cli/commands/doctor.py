@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.host_options import hook_environment, user_directories
 from scopes.cli.invocation import Invocation
 from scopes.conversation.verify import Check
@@ -15,7 +16,7 @@ from scopes.server.background_check import BackgroundCheck
 from scopes.server.doctor_checks import begin_mcp, check_agents, check_hooks, check_installed
 
 
-def doctor(context: usage.Context) -> int:
+def doctor(context: typer.Context) -> int:
     """Check the installation and the store.
 
     Checks versions, git, permissions and the lock; the versions of the Agent Client Protocol (ACP) and of the Model

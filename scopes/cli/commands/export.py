@@ -7,7 +7,8 @@ from functools import partial
 from shlex import quote
 from typing import Annotated, Literal, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import (
     STANDARD_OUTPUT,
     AllowSecrets,
@@ -36,33 +37,33 @@ Form: TypeAlias = Literal[
 ]  # fmt: skip
 EveryConversation: TypeAlias = Annotated[
     bool,
-    usage.Option("--all-conversations", help="With html and --output DIR: a site of all conversations, with an index"),
+    typer.Option("--all-conversations", help="With html and --output DIR: a site of all conversations, with an index"),
 ]
 OriginalFile: TypeAlias = Annotated[
-    str | None, usage.Option("--source", metavar="NAME", help="The original file to write, if there are several")
+    str | None, typer.Option("--source", metavar="NAME", help="The original file to write, if there are several")
 ]
 Notes: TypeAlias = Annotated[
     bool,
-    usage.Option("--notes", help="With agent-trace or git-ai: write notes into the project, in refs/notes/scopes"),
+    typer.Option("--notes", help="With agent-trace or git-ai: write notes into the project, in refs/notes/scopes"),
 ]
 NotesRef: TypeAlias = Annotated[
     str | None,
-    usage.Option("--notes-ref", metavar="REF", help="With --notes: another ref; a note there stays"),
+    typer.Option("--notes-ref", metavar="REF", help="With --notes: another ref; a note there stays"),
 ]
 
 
 def export(
-    context: usage.Context,
+    context: typer.Context,
     where: Annotated[
         str | None,
-        usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation or one of its branches"),
+        typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation or one of its branches"),
     ] = None,
     form: Annotated[
         Form | None,
-        usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
+        typer.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
-    include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
+    include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
     every_conversation: EveryConversation = False,
     source: OriginalFile = None,
     force: Force = False,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AuthorName, ConversationArgument, OptionalConversationArgument, read_confidence
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
@@ -19,37 +20,37 @@ from scopes.facts.run import RunLimits, run_programs
 from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
 
-FactName: TypeAlias = Annotated[str, usage.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
-OfKey: TypeAlias = Annotated[str | None, usage.Option("--key", metavar="KEY", help="Only those of this context key")]
+FactName: TypeAlias = Annotated[str, typer.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
+OfKey: TypeAlias = Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only those of this context key")]
 MAX_CONTENT_BYTES = 1_000_000
 _DURATION = re.compile(r"(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def facts_propose(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
-    key: Annotated[str, usage.Argument(metavar="CONTEXT-KEY", help="The context key, such as Constraints")],
-    text: Annotated[str, usage.Argument(metavar="TEXT", help="The fact; - reads standard input")],
+    key: Annotated[str, typer.Argument(metavar="CONTEXT-KEY", help="The context key, such as Constraints")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; - reads standard input")],
     author: AuthorName = None,
     fact_id: Annotated[
-        str | None, usage.Option("--id", metavar="ID", help="Names it in its key (default: a hash of key and text)")
+        str | None, typer.Option("--id", metavar="ID", help="Names it in its key (default: a hash of key and text)")
     ] = None,
     confidence: Annotated[
-        str, usage.Option("--confidence", metavar="SHARE", help="How sure the author is: 0.85 or 85%")
+        str, typer.Option("--confidence", metavar="SHARE", help="How sure the author is: 0.85 or 85%")
     ] = "1",
-    model: Annotated[str | None, usage.Option("--model", metavar="NAME", help="The model that an agent used")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that an agent used")] = None,
     prompt_hash: Annotated[
-        str | None, usage.Option("--prompt-hash", metavar="HASH", help="The hash of the prompt of the model")
+        str | None, typer.Option("--prompt-hash", metavar="HASH", help="The hash of the prompt of the model")
     ] = None,
     sources: Annotated[
-        list[str] | None, usage.Option("--source", metavar="MESSAGE", help="A message that it is drawn from")
+        list[str] | None, typer.Option("--source", metavar="MESSAGE", help="A message that it is drawn from")
     ] = None,
     invalidates: Annotated[
-        str | None, usage.Option("--invalidates", metavar="ID", help="The fact of the same key that it takes back")
+        str | None, typer.Option("--invalidates", metavar="ID", help="The fact of the same key that it takes back")
     ] = None,
     expires: Annotated[
-        str | None, usage.Option("--expires", metavar="TIME", help="When it can no longer be promoted: 30m, 12h, 7d")
+        str | None, typer.Option("--expires", metavar="TIME", help="When it can no longer be promoted: 30m, 12h, 7d")
     ] = None,
 ) -> int:
     """Propose a fact about a conversation.
@@ -82,14 +83,14 @@ def facts_propose(
 
 
 def facts_list(
-    context: usage.Context,
+    context: typer.Context,
     conversation: OptionalConversationArgument = None,
     key: OfKey = None,
     proposed: Annotated[
-        bool, usage.Option("--proposed", help="What waits for a decision: proposed facts, questions of agents")
+        bool, typer.Option("--proposed", help="What waits for a decision: proposed facts, questions of agents")
     ] = False,
     everything: Annotated[
-        bool, usage.Option("--all", "-a", help="Also what was taken back; with --proposed rejected and expired ones")
+        bool, typer.Option("--all", "-a", help="Also what was taken back; with --proposed rejected and expired ones")
     ] = False,
 ) -> int:
     """List the facts of a conversation.
@@ -104,7 +105,7 @@ def facts_list(
     return invocation.show(function(invocation.repository(), conversation, key=key, everything=everything))
 
 
-def facts_show(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
+def facts_show(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
     """Show a fact or a proposed fact.
 
     Examples:
@@ -115,7 +116,7 @@ def facts_show(context: usage.Context, conversation: ConversationArgument, fact:
     return invocation.show(show_fact(invocation.repository(), conversation, fact))
 
 
-def facts_explain(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
+def facts_explain(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
     """Show how a fact came about.
 
     Of a fact that a run added: the cycle, the agent, the keys for which it ran, and the facts that it had not read
@@ -129,7 +130,7 @@ def facts_explain(context: usage.Context, conversation: ConversationArgument, fa
     return invocation.show(result, options=ViewOptions(origin=True))
 
 
-def facts_promote(context: usage.Context, conversation: ConversationArgument, fact: FactName) -> int:
+def facts_promote(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
     """Make a fact of a proposed fact, if it is valid.
 
     It is valid if it has text, a known key, a confidence from 0 to 1, an author, and an id that no fact with
@@ -143,11 +144,11 @@ def facts_promote(context: usage.Context, conversation: ConversationArgument, fa
 
 
 def facts_accept(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
     fact: FactName,
     author: AuthorName = None,
-    reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why")] = "",
 ) -> int:
     """Approve a proposed fact: it becomes a fact.
 
@@ -165,11 +166,11 @@ def facts_accept(
 
 
 def facts_reject(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
     fact: FactName,
     author: AuthorName = None,
-    reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why; required")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; required")] = "",
 ) -> int:
     """Reject a proposed fact, with a reason.
 
@@ -186,12 +187,12 @@ def facts_reject(
 
 
 def facts_decide(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
-    subject: Annotated[str, usage.Argument(metavar="QUESTION|FACT", help="The question, or a proposed fact to refine")],
-    decision: Annotated[str, usage.Argument(metavar="DECISION", help="approved, rejected or refine")],
+    subject: Annotated[str, typer.Argument(metavar="QUESTION|FACT", help="The question, or a proposed fact to refine")],
+    decision: Annotated[str, typer.Argument(metavar="DECISION", help="approved, rejected or refine")],
     author: AuthorName = None,
-    reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, or what to refine")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, or what to refine")] = "",
 ) -> int:
     """Answer a question of an agent.
 
@@ -211,29 +212,29 @@ def facts_decide(
 
 
 def facts_run(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
     agents: Annotated[
         list[str] | None,
-        usage.Option("--agent", metavar="NAME=COMMAND", help="The program of an agent, before that of the settings"),
+        typer.Option("--agent", metavar="NAME=COMMAND", help="The program of an agent, before that of the settings"),
     ] = None,
-    max_cycles: Annotated[int, usage.Option("--max-cycles", metavar="N", help="Stop after so many cycles")] = 100,
+    max_cycles: Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop after so many cycles")] = 100,
     max_facts: Annotated[
-        int, usage.Option("--max-facts", metavar="N", help="Stop when the conversation has so many facts")
+        int, typer.Option("--max-facts", metavar="N", help="Stop when the conversation has so many facts")
     ] = 10_000,
     timeout: Annotated[
-        int | None, usage.Option("--timeout", metavar="SECONDS", help="What an agent may take in a cycle (default 60)")
+        int | None, typer.Option("--timeout", metavar="SECONDS", help="What an agent may take in a cycle (default 60)")
     ] = None,
     min_confidence: Annotated[
-        str, usage.Option("--min-confidence", metavar="SHARE", help="Below it a person decides: 0.85 or 85%")
+        str, typer.Option("--min-confidence", metavar="SHARE", help="Below it a person decides: 0.85 or 85%")
     ] = "0",
-    review: Annotated[bool, usage.Option("--review", help="A person decides about every fact")] = False,
+    review: Annotated[bool, typer.Option("--review", help="A person decides about every fact")] = False,
     expires: Annotated[
         str | None,
-        usage.Option("--expires", metavar="TIME", help="How long facts of the run wait for a person: 12h, 7d"),
+        typer.Option("--expires", metavar="TIME", help="How long facts of the run wait for a person: 12h, 7d"),
     ] = None,
     all_keys: Annotated[
-        bool, usage.Option("--all-keys", help="All keys count as new again, for an agent that was registered later")
+        bool, typer.Option("--all-keys", help="All keys count as new again, for an agent that was registered later")
     ] = False,
 ) -> int:
     """Let agents derive facts until nothing changes.
@@ -285,11 +286,11 @@ def facts_run(
 
 
 def facts_log(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
-    limit: Annotated[int | None, usage.Option("-n", metavar="N", help="Only the newest N cycles")] = None,
+    limit: Annotated[int | None, typer.Option("-n", metavar="N", help="Only the newest N cycles")] = None,
     explain_order: Annotated[
-        bool, usage.Option("--explain-order", help="Every effect, in the order in which it was applied")
+        bool, typer.Option("--explain-order", help="Every effect, in the order in which it was applied")
     ] = False,
 ) -> int:
     """Show the cycles of a conversation, newest first.
@@ -304,7 +305,7 @@ def facts_log(
     return invocation.show(result, options=ViewOptions(effects=explain_order))
 
 
-def facts_eligible(context: usage.Context, conversation: ConversationArgument) -> int:
+def facts_eligible(context: typer.Context, conversation: ConversationArgument) -> int:
     """List the agents that the next cycle would run.
 
     Examples:
@@ -315,8 +316,8 @@ def facts_eligible(context: usage.Context, conversation: ConversationArgument) -
 
 
 def facts_key_add(
-    context: usage.Context,
-    key: Annotated[str, usage.Argument(metavar="CONTEXT-KEY", help="One word, such as Requirements")],
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="CONTEXT-KEY", help="One word, such as Requirements")],
 ) -> int:
     """Add a context key.
 

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
+from scopes.cli.arguments import Since
 from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import WantedFrom
+from scopes.cli.sharing_options import EverythingThere, FromRemote, OfProject, OfYear, ToGet, WantedFrom
 from scopes.errors import Invalid
 from scopes.sync.fetch_here import fetch_chosen
 from scopes.sync.remotes import resolve_remote
 
 
-@usage.shares("wanted", WantedFrom)
 def fetch(
-    context: usage.Context,
-    wanted: WantedFrom,
+    context: typer.Context,
+    conversations: ToGet = None,
+    remote: FromRemote = None,
+    everything: EverythingThere = False,
+    project: OfProject = None,
+    since: Since = None,
+    year: OfYear = None,
     manifests: Annotated[
-        bool, usage.Option("--manifests", help="Only get the list of conversations, without their messages")
+        bool, typer.Option("--manifests", help="Only get the list of conversations, without their messages")
     ] = False,
 ) -> int:
     """Get conversations from a remote.
@@ -62,6 +68,7 @@ def fetch(
       scopes fetch --all
     """
     invocation: Invocation = context.obj
+    wanted = WantedFrom(conversations, remote, everything, project, since, year)
     selection = choose_wanted(invocation, wanted, "fetch")
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.stats import files as run_files
 from scopes.errors import NotFound
 
 
-def files(context: usage.Context, where: ScopeOrLatestArgument = LATEST) -> int:
+def files(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
     """List the files that a conversation touched.
 
     For each file how often it was read, changed or mentioned, when last and by which agent; the most recently touched

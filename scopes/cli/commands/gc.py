@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.store import gc as run_gc
 
 
 def gc(
-    context: usage.Context,
+    context: typer.Context,
     expire: Annotated[
         str | None,
-        usage.Option("--expire", metavar="WHEN", help="Also delete trash and operations older than this"),
+        typer.Option("--expire", metavar="WHEN", help="Also delete trash and operations older than this"),
     ] = None,
     dry_run: Annotated[
-        bool, usage.Option("--dry-run", help="Print what would be packed and deleted, and change nothing")
+        bool, typer.Option("--dry-run", help="Print what would be packed and deleted, and change nothing")
     ] = False,
 ) -> int:
     """Pack the store and delete what has expired.

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.help import explain
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 
 
 def help_(
-    context: usage.Context,
-    command: Annotated[list[str] | None, usage.Argument(metavar="COMMAND", help="The command to explain")] = None,
+    context: typer.Context,
+    command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="The command to explain")] = None,
     include_all: Annotated[
-        bool, usage.Option("--all", help="All commands, exit codes and files; of a command or group all of its manual")
+        bool, typer.Option("--all", help="All commands, exit codes and files; of a command or group all of its manual")
     ] = False,
 ) -> None:
     """Explain a command.

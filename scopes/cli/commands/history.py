@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AllowSecrets, ConversationOrBranchArgument, FenceMark, Redact, secrets_mode
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
@@ -21,28 +22,28 @@ from scopes.render.view_options import ViewOptions
 
 
 def history(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
-    for_prompt: Annotated[bool, usage.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
+    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
     inject_preview: Annotated[
-        bool, usage.Option("--inject-preview", help="Print what scopes acp would put before the first prompt")
+        bool, typer.Option("--inject-preview", help="Print what scopes acp would put before the first prompt")
     ] = False,
-    preview: Annotated[bool, usage.Option("--preview", help="Print the same, with a note on its size")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[
         int | None,
-        usage.Option("-n", "--history-messages", metavar="N", help="Messages at most (50; no limit with --max-tokens)"),
+        typer.Option("-n", "--history-messages", metavar="N", help="Messages at most (50; no limit with --max-tokens)"),
     ] = None,
     max_tokens: Annotated[
-        int | None, usage.Option("--max-tokens", metavar="N", help="Maximum number of tokens (default: 8000)")
+        int | None, typer.Option("--max-tokens", metavar="N", help="Maximum number of tokens (default: 8000)")
     ] = None,
     tools: Annotated[
-        str, usage.Option("--with-tools", metavar="HOW", help="Tool calls: status, full with input and output, or none")
+        str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, full with input and output, or none")
     ] = TOOLS[0],
     with_memory: Annotated[
-        bool, usage.Option("--with-memory", help="Put the memory and the last messages of other agents first")
+        bool, typer.Option("--with-memory", help="Put the memory and the last messages of other agents first")
     ] = False,
     memory: Annotated[
-        str | None, usage.Option("--memory", metavar="OF", help="The same, of this project, all of them, or none")
+        str | None, typer.Option("--memory", metavar="OF", help="The same, of this project, all of them, or none")
     ] = None,
     mark: FenceMark = None,
     model: ModelName = None,

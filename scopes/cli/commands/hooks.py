@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.host_options import hook_environment
 from scopes.cli.invocation import Invocation
 from scopes.code_links.git_hooks import NAME as GIT
@@ -17,12 +18,12 @@ _TARGETS = "claude-code, codex, gemini, cursor, opencode, or git"
 
 
 def hooks_install(
-    context: usage.Context,
-    target: Annotated[str, usage.Argument(metavar="TARGET", help=_TARGETS)],
-    only_show: Annotated[bool, usage.Option("--print", help="Show what would be added, and change nothing")] = False,
+    context: typer.Context,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help=_TARGETS)],
+    only_show: Annotated[bool, typer.Option("--print", help="Show what would be added, and change nothing")] = False,
     trailer: Annotated[
         bool | None,
-        usage.Option(
+        typer.Option(
             "--trailer/--no-trailer",
             help="With git: add the trailer Scopes-Turn to commits of agents, or stop that (default: as before)",
         ),
@@ -77,8 +78,8 @@ def hooks_install(
 
 
 def hooks_status(
-    context: usage.Context,
-    targets: Annotated[list[str] | None, usage.Argument(metavar="TARGET", help="Which targets (default: all)")] = None,
+    context: typer.Context,
+    targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET", help="Which targets (default: all)")] = None,
 ) -> int:
     """Show the hooks, and what they did last.
 
@@ -98,7 +99,7 @@ def hooks_status(
 
 
 def hooks_remove(
-    context: usage.Context, target: Annotated[str, usage.Argument(metavar="TARGET", help=_TARGETS)]
+    context: typer.Context, target: Annotated[str, typer.Argument(metavar="TARGET", help=_TARGETS)]
 ) -> int:
     """Remove the hooks of an agent or of git.
 

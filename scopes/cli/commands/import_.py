@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import (
     CollectedSources,
@@ -28,37 +29,37 @@ from scopes.result import Note
 
 
 def import_(
-    context: usage.Context,
+    context: typer.Context,
     paths: Annotated[
         list[str] | None,
-        usage.Argument(
+        typer.Argument(
             metavar="PATH", help="Transcripts or folders; - reads standard input (default: all that are found)"
         ),
     ] = None,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would be imported, and write nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing")] = False,
     strict: Annotated[
-        bool, usage.Option("--strict", help="Import nothing if a record or a file cannot be read")
+        bool, typer.Option("--strict", help="Import nothing if a record or a file cannot be read")
     ] = False,
     since: Since = None,
     project: OfProjects = None,
     all_projects: AllProjects = False,
     title: Annotated[
-        str | None, usage.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
+        str | None, typer.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
     ] = None,
-    again: Annotated[bool, usage.Option("--again", help="Also import conversations that were deleted here")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also import conversations that were deleted here")] = False,
     no_join: Annotated[
-        bool, usage.Option("--no-join", help="Import copies of other sessions as conversations of their own")
+        bool, typer.Option("--no-join", help="Import copies of other sessions as conversations of their own")
     ] = False,
-    report: Annotated[bool, usage.Option("--report", help="Print what every byte of every source became")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
     list_: Annotated[
-        bool, usage.Option("--list", help="Print which transcripts the agents have, and import nothing")
+        bool, typer.Option("--list", help="Print which transcripts the agents have, and import nothing")
     ] = False,
-    reread: Annotated[bool, usage.Option("--reread", help="Read all files again, also unchanged ones")] = False,
+    reread: Annotated[bool, typer.Option("--reread", help="Read all files again, also unchanged ones")] = False,
     sample: Annotated[
-        bool, usage.Option("--sample", help="Import a made-up conversation of three agents instead")
+        bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
     ] = False,
     sample_sessions: Annotated[
-        bool, usage.Option("--sample-sessions", help="Import two made-up sessions of Claude Code instead")
+        bool, typer.Option("--sample-sessions", help="Import two made-up sessions of Claude Code instead")
     ] = False,
 ) -> int:
     """Import transcripts from other tools.

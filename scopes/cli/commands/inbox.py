@@ -5,9 +5,10 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated
 
+import typer
+
 from scopes.agents.delivery import deliver_unread
 from scopes.agents.inbox import read_inbox, watch_inbox
-from scopes.cli import usage
 from scopes.cli.commands.agents import AgentArgument
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
@@ -15,24 +16,24 @@ from scopes.render.view_options import ViewOptions
 
 
 def inbox(
-    context: usage.Context,
+    context: typer.Context,
     agent: AgentArgument,
     acknowledge: Annotated[
-        bool, usage.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
+        bool, typer.Option("--ack", help="Take these messages out of the inbox; no other reader gets them")
     ] = False,
-    watch: Annotated[bool, usage.Option("--watch", help="Go on and print messages as they arrive")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on and print messages as they arrive")] = False,
     idle: Annotated[
-        float | None, usage.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
+        float | None, typer.Option("--idle", metavar="SECONDS", help="With --watch: stop after so long without one")
     ] = None,
     everything: Annotated[
         bool,
-        usage.Option(
+        typer.Option(
             "--all",
             "-a",
             help="Also what asks for something that has ended, with the reason (in a pipe the last column)",
         ),
     ] = False,
-    deliver: Annotated[bool, usage.Option("--deliver", help="Give each to the program of the agent")] = False,
+    deliver: Annotated[bool, typer.Option("--deliver", help="Give each to the program of the agent")] = False,
 ) -> int:
     """List the unread messages of an agent.
 

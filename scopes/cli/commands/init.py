@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.conversation.store import init as run_init
 
 
-def init(context: usage.Context) -> int:
+def init(context: typer.Context) -> int:
     """Create a store for this project.
 
     Inside a git repository the store is created in its git directory: all worktrees share it, and every scopes command

@@ -6,7 +6,8 @@ import os
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
@@ -20,29 +21,29 @@ _MIN_ROWS = 5
 
 Limit: TypeAlias = Annotated[
     int | None,
-    usage.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
+    typer.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
 ]
 Model: TypeAlias = Annotated[
-    str | None, usage.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
+    str | None, typer.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
 ]
 OfRemote: TypeAlias = Annotated[
-    str | None, usage.Option("--remote", metavar="REMOTE", help="What a remote had when it was last asked")
+    str | None, typer.Option("--remote", metavar="REMOTE", help="What a remote had when it was last asked")
 ]
 
 
 def list_(
-    context: usage.Context,
+    context: typer.Context,
     limit: Limit = None,
-    include_all: Annotated[bool, usage.Option("--all", "-a", help="All conversations, not only a screen")] = False,
+    include_all: Annotated[bool, typer.Option("--all", "-a", help="All conversations, not only a screen")] = False,
     since: Since = None,
     until: Until = None,
-    agent: Annotated[str | None, usage.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
     project: OfProjects = None,
     all_projects: AllProjects = False,
     model: Model = None,
-    tag: Annotated[str | None, usage.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
-    deleted: Annotated[bool, usage.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
-    participants: Annotated[bool, usage.Option("--participants", help="Name every participant")] = False,
+    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
+    participants: Annotated[bool, typer.Option("--participants", help="Name every participant")] = False,
     remote: OfRemote = None,
 ) -> int:
     """List conversations, newest first.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, CommitOption, Since, Until, find_conversation, names_revision, replace_head
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 Where: TypeAlias = Annotated[
     str,
-    usage.Argument(
+    typer.Argument(
         metavar="WHERE",
         help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, CONV A..B (default: the latest conversation)",
         show_default=False,
@@ -29,39 +30,39 @@ Where: TypeAlias = Annotated[
 ]
 Paths: TypeAlias = Annotated[
     list[str] | None,
-    usage.Argument(metavar="-- PATH", help="Only messages that touched this file or directory, also a relative one"),
+    typer.Argument(metavar="-- PATH", help="Only messages that touched this file or directory, also a relative one"),
 ]
 Full: TypeAlias = Annotated[
-    bool, usage.Option("--full", help="Print everything: reasoning, tool calls and results in full")
+    bool, typer.Option("--full", help="Print everything: reasoning, tool calls and results in full")
 ]
 Author: TypeAlias = Annotated[
-    list[str] | None, usage.Option("--author", metavar="NAME", help="Only this author's messages")
+    list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")
 ]
 Grep: TypeAlias = Annotated[
     list[str] | None,
-    usage.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
+    typer.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
 ]
 
 
 ShowSignature: TypeAlias = Annotated[
-    bool, usage.Option("--show-signature", help="Check the signatures of signed messages with git")
+    bool, typer.Option("--show-signature", help="Check the signatures of signed messages with git")
 ]
 
 
 def log(
-    context: usage.Context,
+    context: typer.Context,
     where: Where = LATEST,
     paths: Paths = None,
-    graph: Annotated[bool, usage.Option("--graph", help="Draw the branches as a graph")] = False,
-    oneline: Annotated[bool, usage.Option("--oneline", help="One line per message")] = False,
+    graph: Annotated[bool, typer.Option("--graph", help="Draw the branches as a graph")] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="One line per message")] = False,
     full: Full = False,
-    include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
-    reverse: Annotated[bool, usage.Option("--reverse", help="Oldest first")] = False,
-    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
+    include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
     author: Author = None,
-    kind: Annotated[list[str] | None, usage.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
+    kind: Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
     grep: Grep = None,
-    ignore_case: Annotated[bool, usage.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
+    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,
     until: Until = None,
     commit: CommitOption = None,

@@ -6,8 +6,9 @@ import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+import typer
+
 from scopes.agents.authors import check_typed_author
-from scopes.cli import usage
 from scopes.cli.host_options import hook_environment, store_option, user_directories
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, Refused
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 
 _TOKEN = "SCOPES_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _MIN_TOKEN = 16
-Host: TypeAlias = Annotated[str, usage.Argument(metavar="HOST", help=", ".join(HOSTS))]
+Host: TypeAlias = Annotated[str, typer.Argument(metavar="HOST", help=", ".join(HOSTS))]
 
 
 def mcp(
-    context: usage.Context,
+    context: typer.Context,
     http: Annotated[
-        int | None, usage.Option("--http", metavar="PORT", help="Serve HTTP on this port of 127.0.0.1 (0: a free one)")
+        int | None, typer.Option("--http", metavar="PORT", help="Serve HTTP on this port of 127.0.0.1 (0: a free one)")
     ] = None,
     agent: Annotated[
-        str | None, usage.Option("--agent", metavar="NAME", help="The author of messages (default: the client's name)")
+        str | None, typer.Option("--agent", metavar="NAME", help="The author of messages (default: the client's name)")
     ] = None,
 ) -> int:
     """Serve the store to agents, by MCP.
@@ -84,12 +85,12 @@ def mcp(
 
 
 def mcp_install(
-    context: usage.Context,
+    context: typer.Context,
     host: Host,
-    only_show: Annotated[bool, usage.Option("--print", help="Show what would be added, and change nothing")] = False,
-    force: Annotated[bool, usage.Option("--force", help="Replace another server of the name scopes")] = False,
+    only_show: Annotated[bool, typer.Option("--print", help="Show what would be added, and change nothing")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace another server of the name scopes")] = False,
     agent: Annotated[
-        str | None, usage.Option("--agent", metavar="NAME", help="The author of messages (default: the client's name)")
+        str | None, typer.Option("--agent", metavar="NAME", help="The author of messages (default: the client's name)")
     ] = None,
 ) -> int:
     """Add the server to the configuration of a program.
@@ -115,8 +116,8 @@ def mcp_install(
 
 
 def mcp_status(
-    context: usage.Context,
-    hosts: Annotated[list[str] | None, usage.Argument(metavar="HOST", help="Which programs (default: all)")] = None,
+    context: typer.Context,
+    hosts: Annotated[list[str] | None, typer.Argument(metavar="HOST", help="Which programs (default: all)")] = None,
 ) -> int:
     """Show which programs have the server.
 
@@ -133,9 +134,9 @@ def mcp_status(
 
 
 def mcp_remove(
-    context: usage.Context,
+    context: typer.Context,
     host: Host,
-    force: Annotated[bool, usage.Option("--force", help="Remove another server of the name scopes too")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Remove another server of the name scopes too")] = False,
 ) -> int:
     """Remove the server from the configuration of a program.
 

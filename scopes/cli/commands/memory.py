@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.append_input import read_text
 from scopes.cli.arguments import AllowSecrets, BuiltIn, FenceMark, OfAgent, Redact, Since, author_of, secrets_mode
 from scopes.cli.invocation import Invocation
@@ -23,15 +24,15 @@ from scopes.render.progress import progress
 
 
 def memory_update(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
         str | None,
-        usage.Argument(metavar="[CONV]", help="The conversation, or one of its branches; default: all conversations"),
+        typer.Argument(metavar="[CONV]", help="The conversation, or one of its branches; default: all conversations"),
     ] = None,
-    at_once: Annotated[bool, usage.Option("--now", help="Make entries even of few new messages")] = False,
+    at_once: Annotated[bool, typer.Option("--now", help="Make entries even of few new messages")] = False,
     built_in: BuiltIn = False,
     dry_run: Annotated[
-        bool, usage.Option("--dry-run", help="Print the entries without storing them; your summarizer is not run")
+        bool, typer.Option("--dry-run", help="Print the entries without storing them; your summarizer is not run")
     ] = False,
 ) -> int:
     """Create memory entries from new messages.
@@ -63,20 +64,20 @@ def memory_update(
 
 
 def memory_add(
-    context: usage.Context,
-    text: Annotated[str, usage.Argument(metavar="TEXT", help="The text of the entry; - reads standard input")],
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text of the entry; - reads standard input")],
     agent: Annotated[
-        str | None, usage.Option("--agent", metavar="NAME", help="The agent it belongs to; default: you")
+        str | None, typer.Option("--agent", metavar="NAME", help="The agent it belongs to; default: you")
     ] = None,
-    topics: Annotated[list[str] | None, usage.Option("--topic", metavar="TOPIC", help="A topic to find it by")] = None,
+    topics: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic to find it by")] = None,
     decisions: Annotated[
-        list[str] | None, usage.Option("--decision", metavar="TEXT", help="A decision that it records")
+        list[str] | None, typer.Option("--decision", metavar="TEXT", help="A decision that it records")
     ] = None,
-    actions: Annotated[list[str] | None, usage.Option("--action", metavar="TEXT", help="An action item")] = None,
+    actions: Annotated[list[str] | None, typer.Option("--action", metavar="TEXT", help="An action item")] = None,
     importance: Annotated[
-        int, usage.Option("--importance", metavar="N", help="From 1 (trivial) to 10 (critical)")
+        int, typer.Option("--importance", metavar="N", help="From 1 (trivial) to 10 (critical)")
     ] = DEFAULT_IMPORTANCE,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print the entry without storing it")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry without storing it")] = False,
 ) -> int:
     """Add a memory entry in your own words.
 
@@ -105,9 +106,9 @@ def memory_add(
 
 
 def memory_list(
-    context: usage.Context,
+    context: typer.Context,
     agent: OfAgent = None,
-    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="List at most N entries")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="List at most N entries")] = None,
 ) -> int:
     """List memory entries, newest first.
 
@@ -121,8 +122,8 @@ def memory_list(
 
 
 def memory_show(
-    context: usage.Context,
-    entry: Annotated[str, usage.Argument(metavar="ENTRY", help="The entry: its id or a unique prefix of it")],
+    context: typer.Context,
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry: its id or a unique prefix of it")],
 ) -> int:
     """Show one memory entry.
 
@@ -135,19 +136,19 @@ def memory_show(
 
 
 def memory_search(
-    context: usage.Context,
-    query: Annotated[str, usage.Argument(metavar="QUERY", help="Words that must all occur, in any case")],
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words that must all occur, in any case")],
     agent: OfAgent = None,
-    topic: Annotated[str | None, usage.Option("--topic", metavar="TOPIC", help="Only entries with this topic")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only entries with this topic")] = None,
     kind: Annotated[
         str | None,
-        usage.Option("--kind", metavar="KIND", help="Search only one kind of text: decision, action or summary"),
+        typer.Option("--kind", metavar="KIND", help="Search only one kind of text: decision, action or summary"),
     ] = None,
     since: Since = None,
     min_importance: Annotated[
-        int | None, usage.Option("--min-importance", metavar="N", help="Only entries of at least this importance")
+        int | None, typer.Option("--min-importance", metavar="N", help="Only entries of at least this importance")
     ] = None,
-    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Show at most N entries")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Show at most N entries")] = None,
 ) -> int:
     """Search memory entries by words.
 
@@ -166,11 +167,11 @@ def memory_search(
 
 
 def memory_context(
-    context: usage.Context,
+    context: typer.Context,
     max_characters: Annotated[
-        int, usage.Option("--max-chars", metavar="N", help="Print at most N characters")
+        int, typer.Option("--max-chars", metavar="N", help="Print at most N characters")
     ] = MAX_CHARACTERS,
-    limit: Annotated[int, usage.Option("--limit", metavar="N", help="Print at most N entries")] = LIMIT,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Print at most N entries")] = LIMIT,
     agent: OfAgent = None,
     mark: FenceMark = None,
     redact: Redact = False,
@@ -200,9 +201,9 @@ def memory_context(
 
 
 def memory_actions(
-    context: usage.Context,
-    include_done: Annotated[bool, usage.Option("--all", "-a", help="List closed items too")] = False,
-    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="List at most N items")] = None,
+    context: typer.Context,
+    include_done: Annotated[bool, typer.Option("--all", "-a", help="List closed items too")] = False,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="List at most N items")] = None,
 ) -> int:
     """List open action items.
 
@@ -216,11 +217,11 @@ def memory_actions(
 
 
 def memory_done(
-    context: usage.Context,
+    context: typer.Context,
     action: Annotated[
-        str, usage.Argument(metavar="ACTION", help="The action item: its id, as in scopes memory actions")
+        str, typer.Argument(metavar="ACTION", help="The action item: its id, as in scopes memory actions")
     ],
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Show the result without storing it")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without storing it")] = False,
 ) -> int:
     """Mark an action item as done.
 
@@ -232,7 +233,7 @@ def memory_done(
 
 
 def memory_stats(
-    context: usage.Context,
+    context: typer.Context,
 ) -> int:
     """Count memory entries by agent and date.
 
@@ -245,16 +246,16 @@ def memory_stats(
 
 
 def memory_prune(
-    context: usage.Context,
+    context: typer.Context,
     older_than: Annotated[
         str | None,
-        usage.Option("--older-than", metavar="WHEN", help="Delete older entries: '90 days ago', 2026-01-31, ..."),
+        typer.Option("--older-than", metavar="WHEN", help="Delete older entries: '90 days ago', 2026-01-31, ..."),
     ] = None,
-    max_entries: Annotated[int | None, usage.Option("--max", metavar="N", help="Delete all but the newest N")] = None,
+    max_entries: Annotated[int | None, typer.Option("--max", metavar="N", help="Delete all but the newest N")] = None,
     keep_importance: Annotated[
-        int | None, usage.Option("--keep-importance", metavar="N", help="Keep entries of at least this importance")
+        int | None, typer.Option("--keep-importance", metavar="N", help="Keep entries of at least this importance")
     ] = None,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="List the entries without deleting them")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the entries without deleting them")] = False,
 ) -> int:
     """Delete old memory entries, but no conversation.
 

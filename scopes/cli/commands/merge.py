@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, split_branch, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
@@ -12,39 +13,39 @@ from scopes.conversation.merge import merge as run_merge
 from scopes.errors import Invalid
 
 Target: TypeAlias = Annotated[
-    str | None, usage.Option("--target", metavar="BRANCH", help="The branch to merge into (default: the active one)")
+    str | None, typer.Option("--target", metavar="BRANCH", help="The branch to merge into (default: the active one)")
 ]
 Strategy: TypeAlias = Annotated[
     str | None,
-    usage.Option("--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"),
+    typer.Option("--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"),
 ]
 Conversation: TypeAlias = Annotated[
     str | None,
-    usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH: the source"),
+    typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH: the source"),
 ]
 SourceName: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="SOURCE", help="The branch or message to merge, as with --source")
+    str | None, typer.Argument(metavar="SOURCE", help="The branch or message to merge, as with --source")
 ]
 Source: TypeAlias = Annotated[
-    str | None, usage.Option("--source", metavar="BRANCH", help="The branch or message to merge")
+    str | None, typer.Option("--source", metavar="BRANCH", help="The branch or message to merge")
 ]
 NoFastForward: TypeAlias = Annotated[
-    bool, usage.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
+    bool, typer.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
 ]
 AutoPriority: TypeAlias = Annotated[
-    bool, usage.Option("--auto-priority", help="If priorities differ, take the higher one")
+    bool, typer.Option("--auto-priority", help="If priorities differ, take the higher one")
 ]
 AllowUnrelated: TypeAlias = Annotated[
-    bool, usage.Option("--allow-unrelated", help="Allow to merge histories that have no message in common")
+    bool, typer.Option("--allow-unrelated", help="Allow to merge histories that have no message in common")
 ]
 MergeBranch: TypeAlias = Annotated[
     str | None,
-    usage.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: the branch of the merge"),
+    typer.Option("--branch", "-b", metavar="BRANCH", help="With --continue or --abort: the branch of the merge"),
 ]
 
 
 def merge(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Conversation = None,
     source_name: SourceName = None,
     source: Source = None,
@@ -52,14 +53,14 @@ def merge(
     strategy: Strategy = None,
     no_ff: NoFastForward = False,
     auto_priority: AutoPriority = False,
-    strict: Annotated[bool, usage.Option("--strict", help="Also stop for files that both sides changed")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Also stop for files that both sides changed")] = False,
     allow_unrelated: AllowUnrelated = False,
-    message: Annotated[str | None, usage.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would happen, and change nothing")] = False,
+    message: Annotated[str | None, typer.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would happen, and change nothing")] = False,
     continue_: Annotated[
-        bool, usage.Option("--continue", help="Finish the merge after its conflicts are resolved")
+        bool, typer.Option("--continue", help="Finish the merge after its conflicts are resolved")
     ] = False,
-    abort: Annotated[bool, usage.Option("--abort", help="Stop the merge, and restore the state from before")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="Stop the merge, and restore the state from before")] = False,
     branch: MergeBranch = None,
 ) -> int:
     """Merge a branch into another one.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, AuthorKind, AuthorName, ConversationOrLatestArgument, Reason, author_of
 from scopes.cli.commands.merge import Strategy
 from scopes.cli.invocation import Invocation
@@ -20,23 +21,23 @@ from scopes.conversation.merge import (
 from scopes.store.repository import Repository
 
 ConversationOrRequest: TypeAlias = Annotated[
-    str, usage.Argument(metavar="CONV|REQUEST", help="The conversation; or the merge request alone, by its id")
+    str, typer.Argument(metavar="CONV|REQUEST", help="The conversation; or the merge request alone, by its id")
 ]
 RequestAfterConversation: TypeAlias = Annotated[
     str | None,
-    usage.Argument(
+    typer.Argument(
         metavar="REQUEST", help="The merge request: its number, its id or a unique prefix", show_default=False
     ),
 ]
 
 
 def merge_requests_open(
-    context: usage.Context,
-    source: Annotated[str, usage.Option("--source", metavar="BRANCH", help="The branch to merge")],
-    title: Annotated[str, usage.Option("--title", metavar="TEXT", help="What it is about, in one line")],
+    context: typer.Context,
+    source: Annotated[str, typer.Option("--source", metavar="BRANCH", help="The branch to merge")],
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="What it is about, in one line")],
     conversation: ConversationOrLatestArgument = LATEST,
-    target: Annotated[str, usage.Option("--target", metavar="BRANCH", help="The branch to merge it into")] = "main",
-    message: Annotated[str, usage.Option("--message", "-m", metavar="TEXT", help="A longer description")] = "",
+    target: Annotated[str, typer.Option("--target", metavar="BRANCH", help="The branch to merge it into")] = "main",
+    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="A longer description")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
@@ -64,12 +65,12 @@ def merge_requests_open(
 
 
 def merge_requests_list(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="The conversation (default: all)")
+        str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
     ] = None,
     state: Annotated[
-        str | None, usage.Option("--state", metavar="STATE", help="open (default), merged, closed or all")
+        str | None, typer.Option("--state", metavar="STATE", help="open (default), merged, closed or all")
     ] = None,
 ) -> int:
     """List merge requests, newest first.
@@ -86,7 +87,7 @@ def merge_requests_list(
 
 
 def merge_requests_show(
-    context: usage.Context, first: ConversationOrRequest, second: RequestAfterConversation = None
+    context: typer.Context, first: ConversationOrRequest, second: RequestAfterConversation = None
 ) -> int:
     """Show a merge request and what its merge would do.
 
@@ -105,14 +106,14 @@ def merge_requests_show(
 
 
 def merge_requests_merge(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrRequest,
     second: RequestAfterConversation = None,
     strategy: Strategy = None,
     no_ff: Annotated[
-        bool, usage.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
+        bool, typer.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
     ] = False,
-    message: Annotated[str | None, usage.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
+    message: Annotated[str | None, typer.Option("--message", "-m", metavar="TEXT", help="Merge message")] = None,
 ) -> int:
     """Merge the branch of a merge request.
 
@@ -131,7 +132,7 @@ def merge_requests_merge(
 
 
 def merge_requests_close(
-    context: usage.Context,
+    context: typer.Context,
     first: ConversationOrRequest,
     second: RequestAfterConversation = None,
     reason: Reason = "",

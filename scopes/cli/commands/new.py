@@ -5,25 +5,26 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.conversation.new_rename_delete import new as run_new
 from scopes.errors import Invalid
 
 
 def new(
-    context: usage.Context,
-    text: Annotated[str | None, usage.Argument(metavar="TITLE", help="The title, as with --title")] = None,
-    title: Annotated[str | None, usage.Option("--title", metavar="TEXT", help="The title")] = None,
+    context: typer.Context,
+    text: Annotated[str | None, typer.Argument(metavar="TITLE", help="The title, as with --title")] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title")] = None,
     conversation_id: Annotated[
-        str | None, usage.Option("--id", metavar="NAME", help="The id (default: the next conv-NNN)")
+        str | None, typer.Option("--id", metavar="NAME", help="The id (default: the next conv-NNN)")
     ] = None,
     participants: Annotated[
-        list[str] | None, usage.Option("--participant", metavar="NAME", help="An agent or person that takes part")
+        list[str] | None, typer.Option("--participant", metavar="NAME", help="An agent or person that takes part")
     ] = None,
     project: Annotated[
         str | None,
-        usage.Option("--project", metavar="PROJECT", help="A directory of the project (default: the current one)"),
+        typer.Option("--project", metavar="PROJECT", help="A directory of the project (default: the current one)"),
     ] = None,
 ) -> int:
     """Start a conversation.

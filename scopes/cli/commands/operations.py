@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.conversation.undo import list_operations, show_operation
 
 
 def operations_list(
-    context: usage.Context,
-    count: Annotated[int | None, usage.Option("-n", min=0, metavar="N", help="Print at most N operations")] = None,
+    context: typer.Context,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N operations")] = None,
 ) -> int:
     """List the operations, newest first.
 
@@ -35,9 +36,9 @@ def operations_list(
 
 
 def operations_show(
-    context: usage.Context,
+    context: typer.Context,
     operation: Annotated[
-        str, usage.Argument(metavar="OPERATION", help="A unique prefix of its id, or its place: @, @-, @{2}")
+        str, typer.Argument(metavar="OPERATION", help="A unique prefix of its id, or its place: @, @-, @{2}")
     ],
 ) -> int:
     """Show what one operation changed.

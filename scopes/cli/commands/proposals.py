@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, Any, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import (
     LATEST,
     AuthorKind,
@@ -38,66 +39,66 @@ from scopes.store.repository import Repository
 
 ScopeOrProposal: TypeAlias = Annotated[
     str,
-    usage.Argument(metavar="CONV|PROPOSAL", help="The conversation or CONV/BRANCH; or the proposal alone, by its id"),
+    typer.Argument(metavar="CONV|PROPOSAL", help="The conversation or CONV/BRANCH; or the proposal alone, by its id"),
 ]
 ProposalAfterScope: TypeAlias = Annotated[
     str | None,
-    usage.Argument(metavar="PROPOSAL", help="The proposal: its id or a unique prefix", show_default=False),
+    typer.Argument(metavar="PROPOSAL", help="The proposal: its id or a unique prefix", show_default=False),
 ]
 Texts: TypeAlias = list[str] | None
-FeedbackText: TypeAlias = Annotated[str, usage.Option("--feedback", metavar="TEXT", help="What you say about it")]
-Rating: TypeAlias = Annotated[int | None, usage.Option("--rating", metavar="N", help="How good it is, from 1 to 5")]
+FeedbackText: TypeAlias = Annotated[str, typer.Option("--feedback", metavar="TEXT", help="What you say about it")]
+Rating: TypeAlias = Annotated[int | None, typer.Option("--rating", metavar="N", help="How good it is, from 1 to 5")]
 Apply: TypeAlias = Annotated[
-    bool, usage.Option("--apply/--no-apply", help="Apply it at once, or let `proposals apply` do that later")
+    bool, typer.Option("--apply/--no-apply", help="Apply it at once, or let `proposals apply` do that later")
 ]
-Entity: TypeAlias = Annotated[str, usage.Argument(metavar="TYPE/ID", help="The entity, such as task/42")]
+Entity: TypeAlias = Annotated[str, typer.Argument(metavar="TYPE/ID", help="The entity, such as task/42")]
 Changes: TypeAlias = Annotated[
-    Texts, usage.Argument(metavar="FIELD=VALUE", help="A new value as JSON or text; FIELD+=VALUE adds to a list")
+    Texts, typer.Argument(metavar="FIELD=VALUE", help="A new value as JSON or text; FIELD+=VALUE adds to a list")
 ]
-Deleted: TypeAlias = Annotated[Texts, usage.Option("--delete", metavar="FIELD", help="Remove the value of a field")]
+Deleted: TypeAlias = Annotated[Texts, typer.Option("--delete", metavar="FIELD", help="Remove the value of a field")]
 Before: TypeAlias = Annotated[
-    Texts, usage.Option("--before", metavar="FIELD=VALUE", help="The value now; with another one nothing is proposed")
+    Texts, typer.Option("--before", metavar="FIELD=VALUE", help="The value now; with another one nothing is proposed")
 ]
-Rationale: TypeAlias = Annotated[str | None, usage.Option("--rationale", metavar="TEXT", help="Why it should change")]
+Rationale: TypeAlias = Annotated[str | None, typer.Option("--rationale", metavar="TEXT", help="Why it should change")]
 Category: TypeAlias = Annotated[
-    str | None, usage.Option("--category", metavar="CATEGORY", help="bug-fix, cleanup, enhancement, ...")
+    str | None, typer.Option("--category", metavar="CATEGORY", help="bug-fix, cleanup, enhancement, ...")
 ]
 RequestType: TypeAlias = Annotated[
-    str | None, usage.Option("--request-type", metavar="TYPE", help="review (default), approve, apply or discuss")
+    str | None, typer.Option("--request-type", metavar="TYPE", help="review (default), approve, apply or discuss")
 ]
 Risk: TypeAlias = Annotated[
-    str | None, usage.Option("--risk", metavar="LEVEL", help="none, low, medium, high or critical")
+    str | None, typer.Option("--risk", metavar="LEVEL", help="none, low, medium, high or critical")
 ]
 EstimatedTime: TypeAlias = Annotated[
-    str | None, usage.Option("--estimated-time", metavar="TEXT", help="How long it would take")
+    str | None, typer.Option("--estimated-time", metavar="TEXT", help="How long it would take")
 ]
-Affects: TypeAlias = Annotated[Texts, usage.Option("--affects", metavar="TYPE/ID", help="Another entity it affects")]
+Affects: TypeAlias = Annotated[Texts, typer.Option("--affects", metavar="TYPE/ID", help="Another entity it affects")]
 Reversible: TypeAlias = Annotated[
-    bool | None, usage.Option("--reversible/--irreversible", help="Whether it can be taken back")
+    bool | None, typer.Option("--reversible/--irreversible", help="Whether it can be taken back")
 ]
-Needs: TypeAlias = Annotated[Texts, usage.Option("--needs", metavar="TEXT", help="What has to come before")]
-SideEffects: TypeAlias = Annotated[Texts, usage.Option("--side-effect", metavar="TEXT", help="What may happen besides")]
+Needs: TypeAlias = Annotated[Texts, typer.Option("--needs", metavar="TEXT", help="What has to come before")]
+SideEffects: TypeAlias = Annotated[Texts, typer.Option("--side-effect", metavar="TEXT", help="What may happen besides")]
 Background: TypeAlias = Annotated[
-    str | None, usage.Option("--context", metavar="TEXT", help="What the reader should know")
+    str | None, typer.Option("--context", metavar="TEXT", help="What the reader should know")
 ]
 Alternatives: TypeAlias = Annotated[
-    Texts, usage.Option("--alternative", metavar="TEXT", help="What could be done instead")
+    Texts, typer.Option("--alternative", metavar="TEXT", help="What could be done instead")
 ]
 RequiredApprovals: TypeAlias = Annotated[
-    Texts, usage.Option("--required-approval", metavar="NAME", help="Who has to accept it; all of them have to")
+    Texts, typer.Option("--required-approval", metavar="NAME", help="Who has to accept it; all of them have to")
 ]
 Expires: TypeAlias = Annotated[
     str | None,
-    usage.Option("--expires", metavar="WHEN", help="When it expires if nobody has accepted it: 7d from now, or a date"),
+    typer.Option("--expires", metavar="WHEN", help="When it expires if nobody has accepted it: 7d from now, or a date"),
 ]
-Send: TypeAlias = Annotated[bool, usage.Option("--send", help="Send it to agents with the capability review")]
+Send: TypeAlias = Annotated[bool, typer.Option("--send", help="Send it to agents with the capability review")]
 To: TypeAlias = Annotated[
-    Texts, usage.Option("--to", metavar="TARGET", help="Send it: an agent by name or number, @capability, or all")
+    Texts, typer.Option("--to", metavar="TARGET", help="Send it: an agent by name or number, @capability, or all")
 ]
 
 
 def proposals_create(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     entity: Entity,
     changes: Changes = None,
@@ -175,14 +176,14 @@ def proposals_create(
 
 
 def proposals_list(
-    context: usage.Context,
+    context: typer.Context,
     where: ScopeOrLatestArgument = LATEST,
     state: Annotated[
         str | None,
-        usage.Option("--state", metavar="STATE", help="pending, accepted, applied, rejected, superseded, expired, ..."),
+        typer.Option("--state", metavar="STATE", help="pending, accepted, applied, rejected, superseded, expired, ..."),
     ] = None,
-    agent: Annotated[str | None, usage.Option("--agent", metavar="AGENT", help="Only proposals of this agent")] = None,
-    include_closed: Annotated[bool, usage.Option("--all", help="List closed proposals too")] = False,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only proposals of this agent")] = None,
+    include_closed: Annotated[bool, typer.Option("--all", help="List closed proposals too")] = False,
 ) -> int:
     """List the proposals of a conversation, open ones first.
 
@@ -200,7 +201,7 @@ def proposals_list(
     return invocation.show(list_proposals(repository, where, state=state, agent=agent, include_closed=include_closed))
 
 
-def proposals_show(context: usage.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+def proposals_show(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
     """Show a proposal, its state and how it got there.
 
     Examples:
@@ -213,7 +214,7 @@ def proposals_show(context: usage.Context, first: ScopeOrProposal, second: Propo
     return invocation.show(show_proposal(repository, where, name))
 
 
-def proposals_test(context: usage.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+def proposals_test(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
     """Show what applying a proposal would change.
 
     It is applied to a copy that is thrown away: no ref moves, and no operation is recorded. The exit code is 3 if a
@@ -230,7 +231,7 @@ def proposals_test(context: usage.Context, first: ScopeOrProposal, second: Propo
 
 
 def proposals_accept(
-    context: usage.Context,
+    context: typer.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     apply: Apply = True,
@@ -265,9 +266,9 @@ def proposals_accept(
 
 
 def proposals_reject(
-    context: usage.Context,
+    context: typer.Context,
     reason: Annotated[
-        str, usage.Option("--reason", metavar="REASON", help="too-risky, poor-timing, unwanted-change, ..., or other")
+        str, typer.Option("--reason", metavar="REASON", help="too-risky, poor-timing, unwanted-change, ..., or other")
     ],
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
@@ -300,11 +301,11 @@ def proposals_reject(
 
 
 def proposals_modify(
-    context: usage.Context,
+    context: typer.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     values: Annotated[
-        Texts, usage.Option("--set", metavar="FIELD=VALUE", help="The value to take instead, as JSON or text")
+        Texts, typer.Option("--set", metavar="FIELD=VALUE", help="The value to take instead, as JSON or text")
     ] = None,
     apply: Apply = True,
     feedback: FeedbackText = "",
@@ -336,7 +337,7 @@ def proposals_modify(
 
 
 def proposals_apply(
-    context: usage.Context,
+    context: typer.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     author: AuthorName = None,
@@ -359,7 +360,7 @@ def proposals_apply(
 
 
 def proposals_rollback(
-    context: usage.Context,
+    context: typer.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     reason: Reason = "",
@@ -383,7 +384,7 @@ def proposals_rollback(
 
 
 def proposals_feedback(
-    context: usage.Context,
+    context: typer.Context,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     feedback: FeedbackText = "",

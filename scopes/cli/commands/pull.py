@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
+from scopes.cli.arguments import Since
 from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import WantedFrom
+from scopes.cli.sharing_options import EverythingThere, FromRemote, OfProject, OfYear, ToGet, WantedFrom
 from scopes.sync.fetch_here import fetch_chosen
 from scopes.sync.pull import merge_fetched
 from scopes.sync.remotes import resolve_remote
 
 
-@usage.shares("wanted", WantedFrom)
 def pull(
-    context: usage.Context,
-    wanted: WantedFrom,
+    context: typer.Context,
+    conversations: ToGet = None,
+    remote: FromRemote = None,
+    everything: EverythingThere = False,
+    project: OfProject = None,
+    since: Since = None,
+    year: OfYear = None,
     rebase: Annotated[
-        bool, usage.Option("--rebase", help="Move your new messages on top of those of the remote, instead of a merge")
+        bool, typer.Option("--rebase", help="Move your new messages on top of those of the remote, instead of a merge")
     ] = False,
     purged: Annotated[
-        bool, usage.Option("--purged", help="Also get conversations with what was purged here, and purge it in them")
+        bool, typer.Option("--purged", help="Also get conversations with what was purged here, and purge it in them")
     ] = False,
 ) -> int:
     """Get conversations, and merge what differs.
@@ -47,6 +53,7 @@ def pull(
       scopes pull conv-001 --purged
     """
     invocation: Invocation = context.obj
+    wanted = WantedFrom(conversations, remote, everything, project, since, year)
     selection = choose_wanted(invocation, wanted, "pull")
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)

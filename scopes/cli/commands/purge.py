@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, Final, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.cli.places import places_of
 from scopes.errors import Invalid
@@ -25,51 +26,51 @@ _SHORT: Final = 8  # characters of an id
 
 Conversation: TypeAlias = Annotated[
     str | None,
-    usage.Argument(metavar="[CONV]", help="The conversation; if no messages are named, all of it (see --whole)"),
+    typer.Argument(metavar="[CONV]", help="The conversation; if no messages are named, all of it (see --whole)"),
 ]
 OfFile: TypeAlias = Annotated[
     str | None,
-    usage.Option("--file", metavar="PATH", help="The content of this file in all messages; its path or the end of it"),
+    typer.Option("--file", metavar="PATH", help="The content of this file in all messages; its path or the end of it"),
 ]
 Hits: TypeAlias = Annotated[
-    str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
+    str | None, typer.Option("--search", metavar="QUERY", help="All messages that a search finds")
 ]
 Transcript: TypeAlias = Annotated[
     str | None,
-    usage.Option("--source", metavar="FILE", help="All messages that were imported from this transcript"),
+    typer.Option("--source", metavar="FILE", help="All messages that were imported from this transcript"),
 ]
 Records: TypeAlias = Annotated[
     list[str] | None,
-    usage.Option("--record", metavar="HASH", help="A record of a stored transcript that is no message"),
+    typer.Option("--record", metavar="HASH", help="A record of a stored transcript that is no message"),
 ]
-Offers: TypeAlias = Annotated[bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")]
+Offers: TypeAlias = Annotated[bool, typer.Option("--offers", help="List what was purged elsewhere, and change nothing")]
 Accept: TypeAlias = Annotated[
-    bool, usage.Option("--accept", help="Also purge here what was purged elsewhere: all, in CONV, or of --from")
+    bool, typer.Option("--accept", help="Also purge here what was purged elsewhere: all, in CONV, or of --from")
 ]
 OfferedBy: TypeAlias = Annotated[
-    str | None, usage.Option("--from", metavar="NAME", help="Only offers of this remote or machine")
+    str | None, typer.Option("--from", metavar="NAME", help="Only offers of this remote or machine")
 ]
 GoOn: TypeAlias = Annotated[
     bool,
-    usage.Option("--continue", help="Finish a purge that was interrupted, or that ended with exit code 7"),
+    typer.Option("--continue", help="Finish a purge that was interrupted, or that ended with exit code 7"),
 ]
 
 
 def purge(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Conversation = None,
-    messages: Annotated[list[str] | None, usage.Argument(metavar="[MESSAGE...]", help="Messages in it")] = None,
-    whole: Annotated[bool, usage.Option("--whole", help="All of CONV; required in scripts, with --yes")] = False,
+    messages: Annotated[list[str] | None, typer.Argument(metavar="[MESSAGE...]", help="Messages in it")] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="All of CONV; required in scripts, with --yes")] = False,
     file: OfFile = None,
     query: Hits = None,
     transcript: Transcript = None,
     records: Records = None,
     offers: Offers = False,
     accept: Accept = False,
-    decline: Annotated[bool, usage.Option("--decline", help="Keep what was purged elsewhere, and push it")] = False,
+    decline: Annotated[bool, typer.Option("--decline", help="Keep what was purged elsewhere, and push it")] = False,
     source: OfferedBy = None,
     go_on: GoOn = False,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
     """Remove messages, files or a conversation for good.
 

@@ -7,7 +7,8 @@ from functools import partial
 from shlex import quote
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import DELETE, choose, connect, refuse_remotes
 from scopes.cli.continue_options import DryRun
@@ -28,18 +29,18 @@ _MAX_NAMED = 3  # conversations in a hint
 
 
 Force: TypeAlias = Annotated[
-    bool, usage.Option("--force", help="Also replace remote branches that have other messages")
+    bool, typer.Option("--force", help="Also replace remote branches that have other messages")
 ]
 OnlyPurged: TypeAlias = Annotated[
-    bool, usage.Option("--purged", help="Replace purged content that the remote still has")
+    bool, typer.Option("--purged", help="Replace purged content that the remote still has")
 ]
 Delete: TypeAlias = Annotated[
-    bool, usage.Option("--delete", help="Delete from the remote what is named: CONV or CONV/BRANCH")
+    bool, typer.Option("--delete", help="Delete from the remote what is named: CONV or CONV/BRANCH")
 ]
 
 
 def push(
-    context: usage.Context,
+    context: typer.Context,
     conversations: ToSend = None,
     remote: ToRemote = None,
     everything: Everything = False,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, find_conversation, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import range_diff as run_range_diff
@@ -13,12 +14,12 @@ from scopes.store.repository import Repository
 
 
 def range_diff(
-    context: usage.Context,
+    context: typer.Context,
     names: Annotated[
-        list[str], usage.Argument(metavar="A..B", help="[CONV] and two versions: A B, BASE A B, or A..B C..D")
+        list[str], typer.Argument(metavar="A..B", help="[CONV] and two versions: A B, BASE A B, or A..B C..D")
     ],
     no_patch: Annotated[
-        bool, usage.Option("--no-patch", "-s", "--oneline", help="Only one line per message, without inner diffs")
+        bool, typer.Option("--no-patch", "-s", "--oneline", help="Only one line per message, without inner diffs")
     ] = False,
 ) -> int:
     """Compare two versions of a branch, or two runs.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
@@ -14,13 +15,13 @@ from scopes.errors import Invalid
 
 
 def rebase(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     onto: Annotated[
-        str | None, usage.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2 or a message id")
+        str | None, typer.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2 or a message id")
     ] = None,
     from_base: Annotated[
-        bool, usage.Option("--from-base", help="Take all messages since the merge base with the new base, as git does")
+        bool, typer.Option("--from-base", help="Take all messages since the merge base with the new base, as git does")
     ] = False,
     branch: OnBranch = None,
     continue_: Continue = False,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.purge.redact import redact as run_redact
 
 
 def redact(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationArgument,
-    name: Annotated[str | None, usage.Option("--id", metavar="NAME", help="The id of the copy")] = None,
+    name: Annotated[str | None, typer.Option("--id", metavar="NAME", help="The id of the copy")] = None,
 ) -> int:
     """Copy a conversation with its secrets masked.
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import typer
+
 from scopes.api.undo import follow_undo
-from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.undo import redo as run_redo
 
 
 def redo(
-    context: usage.Context,
+    context: typer.Context,
     name: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="Only what was undone in this conversation")
+        str | None, typer.Argument(metavar="[CONV]", help="Only what was undone in this conversation")
     ] = None,
     conversation: OfConversation = None,
     any_actor: AnyActor = False,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would be redone, and change nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be redone, and change nothing")] = False,
 ) -> int:
     """Redo what you undid last.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import AsBranches, RemoteAddress, RemoteName
@@ -12,12 +13,12 @@ from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
 from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
 
-NoProbe: TypeAlias = Annotated[bool, usage.Option("--no-probe", help="Do not check that it answers and accepts pushes")]
+NoProbe: TypeAlias = Annotated[bool, typer.Option("--no-probe", help="Do not check that it answers and accepts pushes")]
 
 
 def remote_add(
-    context: usage.Context,
-    name: Annotated[str, usage.Argument(metavar="NAME", help="A name for it here, such as origin")],
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for it here, such as origin")],
     address: RemoteAddress,
     no_probe: NoProbe = False,
     as_branches: AsBranches = False,
@@ -50,7 +51,7 @@ def remote_add(
     return code
 
 
-def remote_list(context: usage.Context) -> int:
+def remote_list(context: typer.Context) -> int:
     """List the remotes.
 
     Examples:
@@ -62,9 +63,9 @@ def remote_list(context: usage.Context) -> int:
 
 
 def remote_show(
-    context: usage.Context,
+    context: typer.Context,
     name: Annotated[
-        str | None, usage.Argument(metavar="[REMOTE]", help="The name of the remote (default: the default one)")
+        str | None, typer.Argument(metavar="[REMOTE]", help="The name of the remote (default: the default one)")
     ] = None,
 ) -> int:
     """Show what is known about a remote.
@@ -80,9 +81,9 @@ def remote_show(
 
 
 def remote_rename(
-    context: usage.Context,
+    context: typer.Context,
     name: RemoteName,
-    new: Annotated[str, usage.Argument(metavar="NAME", help="The new name")],
+    new: Annotated[str, typer.Argument(metavar="NAME", help="The new name")],
 ) -> int:
     """Rename a remote.
 
@@ -97,7 +98,7 @@ def remote_rename(
 
 
 def remote_set_url(
-    context: usage.Context,
+    context: typer.Context,
     name: RemoteName,
     address: RemoteAddress,
     no_probe: NoProbe = False,
@@ -122,7 +123,7 @@ def remote_set_url(
     return invocation.show(result)
 
 
-def remote_remove(context: usage.Context, name: RemoteName) -> int:
+def remote_remove(context: typer.Context, name: RemoteName) -> int:
     """Remove a remote.
 
     Later repositories of the remote, such as origin-2, are removed with it. Nothing is deleted on the remote, and no

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.new_rename_delete import rename_branch, rename_conversation, rename_title
@@ -13,14 +14,14 @@ from scopes.errors import Invalid
 
 
 def rename(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     new: Annotated[
         str | None,
-        usage.Argument(metavar="[NEW]", help="The new id of the conversation, or the new name of the branch"),
+        typer.Argument(metavar="[NEW]", help="The new id of the conversation, or the new name of the branch"),
     ] = None,
-    branch: Annotated[str | None, usage.Option("--branch", metavar="BRANCH", help="Rename this branch")] = None,
-    title: Annotated[str | None, usage.Option("--title", metavar="TEXT", help="Set the title; '' removes it")] = None,
+    branch: Annotated[str | None, typer.Option("--branch", metavar="BRANCH", help="Rename this branch")] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Set the title; '' removes it")] = None,
 ) -> int:
     """Rename a conversation or a branch.
 

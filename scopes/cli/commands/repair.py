@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.commands.verify import MORE_CHECKS
 from scopes.cli.invocation import Invocation
 from scopes.conversation.verify import repair as run_repair
@@ -12,8 +13,8 @@ from scopes.store.verify import repair_unopened
 
 
 def repair(
-    context: usage.Context,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Only print what would be repaired")] = False,
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be repaired")] = False,
 ) -> int:
     """Repair what verify finds, where nothing can be lost.
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.reproject import reproject as run_reproject
 
 
 def reproject(
-    context: usage.Context,
+    context: typer.Context,
     conversations: Annotated[
-        list[str] | None, usage.Argument(metavar="[CONV]", help="Only these conversations (default: all)")
+        list[str] | None, typer.Argument(metavar="[CONV]", help="Only these conversations (default: all)")
     ] = None,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Show what would change; write nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; write nothing")] = False,
 ) -> int:
     """Read imported transcripts again with newer parsers.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
 from scopes.context.history_block import MEMORY
@@ -20,42 +21,42 @@ if TYPE_CHECKING:
 
 
 def resume(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
         str | None,
-        usage.Argument(
+        typer.Argument(
             metavar="[CONV[/BRANCH]]",
             help="The conversation or one of its branches (default: the newest of this project)",
             show_default=False,
         ),
     ] = None,
     agent: Annotated[
-        str | None, usage.Option("--in", metavar="AGENT", help="Go on in this agent instead of the one it came from")
+        str | None, typer.Option("--in", metavar="AGENT", help="Go on in this agent instead of the one it came from")
     ] = None,
     session: Annotated[
         str,
-        usage.Option(
+        typer.Option(
             "--session", metavar="WHICH", help="own, new, or auto (its own session if that has every message)"
         ),
     ] = SESSIONS[0],
-    prompt: Annotated[str, usage.Option("--prompt", metavar="TEXT", help="What to ask at once")] = "",
+    prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What to ask at once")] = "",
     directory: Annotated[
-        str | None, usage.Option("--directory", metavar="DIR", help="Run the agent there (default: where it was)")
+        str | None, typer.Option("--directory", metavar="DIR", help="Run the agent there (default: where it was)")
     ] = None,
     max_tokens: Annotated[
-        int | None, usage.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: 20000)")
+        int | None, typer.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: 20000)")
     ] = None,
     messages: Annotated[
         int | None,
-        usage.Option(
+        typer.Option(
             "--history-messages", metavar="N", help="Messages of history at most (50; no limit with --max-tokens)"
         ),
     ] = None,
     memory: Annotated[
         str,
-        usage.Option("--memory", metavar="OF", help="Memory and last words of other agents: project, all or none"),
+        typer.Option("--memory", metavar="OF", help="Memory and last words of other agents: project, all or none"),
     ] = MEMORY[0],
-    only_print: Annotated[bool, usage.Option("--print", help="Print the command, and run nothing")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Print the command, and run nothing")] = False,
 ) -> int:
     """Go on with a conversation in its agent.
 

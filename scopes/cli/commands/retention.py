@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.cli.places import places_of
 from scopes.purge.retention import note_due, plan_retention, read_retention, run_retention
@@ -12,7 +13,7 @@ from scopes.render.progress import progress
 from scopes.result import plural
 
 
-def retention_status(context: usage.Context) -> int:
+def retention_status(context: typer.Context) -> int:
     """List conversations older than the rules keep them.
 
     A rule is a setting: scopes.retention.all.age applies to all conversations. scopes.retention.PROJECT.age applies to
@@ -30,8 +31,8 @@ def retention_status(context: usage.Context) -> int:
 
 
 def retention_run(
-    context: usage.Context,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
     """Purge conversations older than the rules keep them.
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, Reason, author_of, conversation_of_message
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import retract as run_retract
 
 
 def retract(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
-        str, usage.Argument(metavar="CONV", help="The conversation of the message; an id alone is searched in all")
+        str, typer.Argument(metavar="CONV", help="The conversation of the message; an id alone is searched in all")
     ],
     message: Annotated[
-        str | None, usage.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
+        str | None, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
     ] = None,
     reason: Reason = "",
     author: AuthorName = None,

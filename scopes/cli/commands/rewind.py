@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import rewind as run_rewind
 
 
 def rewind(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     to: Annotated[
-        str | None, usage.Option("--to", metavar="MESSAGE", help="The message that becomes the last one")
+        str | None, typer.Option("--to", metavar="MESSAGE", help="The message that becomes the last one")
     ] = None,
     count: Annotated[
-        int | None, usage.Option("-n", metavar="N", help="Number of messages to remove from the end (default: 1)")
+        int | None, typer.Option("-n", metavar="N", help="Number of messages to remove from the end (default: 1)")
     ] = None,
     branch: OnBranch = None,
     dry_run: Annotated[
-        bool, usage.Option("--dry-run", help="Print the messages that would be removed, and change nothing")
+        bool, typer.Option("--dry-run", help="Print the messages that would be removed, and change nothing")
     ] = False,
 ) -> int:
     """Move a branch back to an earlier message.

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import Since, Until
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
@@ -24,33 +25,33 @@ _ALL = 1_000_000_000
 
 Query: TypeAlias = Annotated[
     list[str],
-    usage.Argument(
+    typer.Argument(
         metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, fields; a conversation as the last one'
     ),
 ]
 InConversation: TypeAlias = Annotated[
-    str | None, usage.Option("--in", metavar="CONV", help="Search only this conversation; default: the whole store")
+    str | None, typer.Option("--in", metavar="CONV", help="Search only this conversation; default: the whole store")
 ]
 RemoteTitles: TypeAlias = Annotated[
-    bool, usage.Option("--remote-titles", help="Search the titles of what remotes have, also of what is not here")
+    bool, typer.Option("--remote-titles", help="Search the titles of what remotes have, also of what is not here")
 ]
 
 
 def search(
-    context: usage.Context,
+    context: typer.Context,
     words: Query,
     conversation: InConversation = None,
     count: Annotated[
         int | None,
-        usage.Option("-n", min=0, metavar="N", help="At most N messages (default: 20 on a terminal, all in a pipe)"),
+        typer.Option("-n", min=0, metavar="N", help="At most N messages (default: 20 on a terminal, all in a pipe)"),
     ] = None,
-    regex: Annotated[bool, usage.Option("--regex", help="QUERY is a regular expression; case matters")] = False,
-    newest: Annotated[bool, usage.Option("--newest", help="Newest first; default: best first")] = False,
-    any_word: Annotated[bool, usage.Option("--any", help="Find messages with any of the words, best first")] = False,
-    around: Annotated[int, usage.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
+    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression; case matters")] = False,
+    newest: Annotated[bool, typer.Option("--newest", help="Newest first; default: best first")] = False,
+    any_word: Annotated[bool, typer.Option("--any", help="Find messages with any of the words, best first")] = False,
+    around: Annotated[int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
     since: Since = None,
     until: Until = None,
-    count_only: Annotated[bool, usage.Option("--count", help="Print only the number of messages found")] = False,
+    count_only: Annotated[bool, typer.Option("--count", help="Print only the number of messages found")] = False,
     remote_titles: RemoteTitles = False,
 ) -> int:
     r"""Find messages by words and fields.

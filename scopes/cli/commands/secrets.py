@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.ids import ConversationId
@@ -20,11 +21,11 @@ from scopes.store.repository import Repository
 
 
 def secrets_scan(
-    context: usage.Context,
+    context: typer.Context,
     conversations: Annotated[
-        list[str] | None, usage.Argument(metavar="[CONV...]", help="The conversations (default: all)")
+        list[str] | None, typer.Argument(metavar="[CONV...]", help="The conversations (default: all)")
     ] = None,
-    include_all: Annotated[bool, usage.Option("--all", help="All conversations, which is the default")] = False,
+    include_all: Annotated[bool, typer.Option("--all", help="All conversations, which is the default")] = False,
 ) -> int:
     """Look for secrets in conversations.
 
@@ -79,8 +80,8 @@ def secrets_scan(
 
 
 def secrets_list(
-    context: usage.Context,
-    open_only: Annotated[bool, usage.Option("--open", help="Leave out allowed secrets")] = False,
+    context: typer.Context,
+    open_only: Annotated[bool, typer.Option("--open", help="Leave out allowed secrets")] = False,
 ) -> int:
     """List the secrets of all conversations.
 
@@ -106,10 +107,10 @@ def secrets_list(
 
 
 def secrets_allow(
-    context: usage.Context,
-    secret: Annotated[str, usage.Argument(metavar="SECRET", help="Its id, or a unique prefix of it")],
-    reason: Annotated[str | None, usage.Option("--reason", metavar="TEXT", help="Why it may leave")] = None,
-    remove: Annotated[bool, usage.Option("--remove", help="Remove it from the allow-list")] = False,
+    context: typer.Context,
+    secret: Annotated[str, typer.Argument(metavar="SECRET", help="Its id, or a unique prefix of it")],
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why it may leave")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove it from the allow-list")] = False,
 ) -> int:
     """Let a secret leave, because it is none.
 
@@ -140,9 +141,9 @@ def secrets_allow(
 
 
 def secrets_explain(
-    context: usage.Context,
+    context: typer.Context,
     name: Annotated[
-        str | None, usage.Argument(metavar="[RULE|SECRET]", help="A rule, or the id of a secret (default: all rules)")
+        str | None, typer.Argument(metavar="[RULE|SECRET]", help="A rule, or the id of a secret (default: all rules)")
     ] = None,
 ) -> int:
     """Explain a rule, or where a secret is.

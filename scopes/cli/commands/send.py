@@ -6,10 +6,11 @@ from dataclasses import replace
 from shlex import quote
 from typing import Annotated, TypeAlias
 
+import typer
+
 from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import Registry
 from scopes.agents.send import send as send_message
-from scopes.cli import usage
 from scopes.cli.append_input import Fields, compose_message, read_text
 from scopes.cli.arguments import (
     AuthorKind,
@@ -30,16 +31,16 @@ from scopes.ids import BranchName
 from scopes.store.repository import Repository
 
 Queue: TypeAlias = Annotated[
-    bool, usage.Option("--queue", help="Send even if nobody is available: it waits in the inbox")
+    bool, typer.Option("--queue", help="Send even if nobody is available: it waits in the inbox")
 ]
 
 
 def send(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     text: Text = None,
     to: Annotated[
-        list[str] | None, usage.Option("--to", metavar="TARGET", help="An agent by name or number, @capability, or all")
+        list[str] | None, typer.Option("--to", metavar="TARGET", help="An agent by name or number, @capability, or all")
     ] = None,
     queue: Queue = False,
     author: AuthorName = None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated, Literal
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import LATEST, ScopeOrLatestArgument, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
@@ -17,23 +18,23 @@ from scopes.store.repository import Repository
 
 
 def show(
-    context: usage.Context,
+    context: typer.Context,
     where: ScopeOrLatestArgument = LATEST,
     form: Annotated[
         Literal["text", "mermaid"] | None,
-        usage.Option("--format", metavar="FORM", help="text, or mermaid for a gitGraph"),
+        typer.Option("--format", metavar="FORM", help="text, or mermaid for a gitGraph"),
     ] = None,
     recent: Annotated[
-        int, usage.Option("--recent", "-n", min=0, metavar="N", help="Number of recent messages")
+        int, typer.Option("--recent", "-n", min=0, metavar="N", help="Number of recent messages")
     ] = RECENT,
     include_hidden: Annotated[
-        bool, usage.Option("--all", "--abandoned", help="Include abandoned branches and those of ended conflicts")
+        bool, typer.Option("--all", "--abandoned", help="Include abandoned branches and those of ended conflicts")
     ] = False,
     commits: Annotated[
-        bool, usage.Option("--commits", help="The commits of the project that it made or wrote, with the evidence")
+        bool, typer.Option("--commits", help="The commits of the project that it made or wrote, with the evidence")
     ] = False,
     show_signature: Annotated[
-        bool, usage.Option("--show-signature", help="Check the signatures of the recent messages with git")
+        bool, typer.Option("--show-signature", help="Check the signatures of the recent messages with git")
     ] = False,
 ) -> int:
     """Show participants, branches and recent activity.

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.host_options import user_directories
 from scopes.cli.invocation import Invocation
 from scopes.handover.skill_status import skills_status as read_status
 from scopes.handover.skills import FOLDERS, install_skill, remove_skill
 
 _TARGETS = f"agents (the folder that several agents share), {', '.join(name for name in FOLDERS if name != 'agents')}"
-Target: TypeAlias = Annotated[str, usage.Argument(metavar="TARGET", help=_TARGETS)]
+Target: TypeAlias = Annotated[str, typer.Argument(metavar="TARGET", help=_TARGETS)]
 InProject: TypeAlias = Annotated[
-    bool, usage.Option("--project", help="For the current directory only, instead of for the user")
+    bool, typer.Option("--project", help="For the current directory only, instead of for the user")
 ]
 
 
 def skills_install(
-    context: usage.Context,
+    context: typer.Context,
     target: Target,
     project: InProject = False,
-    only_show: Annotated[bool, usage.Option("--print", help="Print the file, and write nothing")] = False,
+    only_show: Annotated[bool, typer.Option("--print", help="Print the file, and write nothing")] = False,
     force: Annotated[
-        bool, usage.Option("--force", help="Replace another skill of the name scopes, or one that was edited")
+        bool, typer.Option("--force", help="Replace another skill of the name scopes, or one that was edited")
     ] = False,
 ) -> int:
     """Teach an agent when and how to use scopes.
@@ -47,8 +48,8 @@ def skills_install(
 
 
 def skills_status(
-    context: usage.Context,
-    targets: Annotated[list[str] | None, usage.Argument(metavar="TARGET", help="Which targets (default: all)")] = None,
+    context: typer.Context,
+    targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET", help="Which targets (default: all)")] = None,
 ) -> int:
     """Show which agents have the skill file.
 
@@ -65,11 +66,11 @@ def skills_status(
 
 
 def skills_remove(
-    context: usage.Context,
+    context: typer.Context,
     target: Target,
     project: InProject = False,
     force: Annotated[
-        bool, usage.Option("--force", help="Delete it even if scopes did not write it, it was edited, or others use it")
+        bool, typer.Option("--force", help="Delete it even if scopes did not write it, it was edited, or others use it")
     ] = False,
 ) -> int:
     """Delete the skill file of an agent.

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.conversation.stats import stats as run_stats
 
 
 def stats(
-    context: usage.Context,
+    context: typer.Context,
     where: Annotated[
         str | None,
-        usage.Argument(metavar="CONV[/BRANCH]", help="The conversation (default: all), or one branch of it"),
+        typer.Argument(metavar="CONV[/BRANCH]", help="The conversation (default: all), or one branch of it"),
     ] = None,
 ) -> int:
     """Count messages, authors, tools, files and tokens.

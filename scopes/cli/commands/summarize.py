@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import BuiltIn, ConversationOrBranchArgument, OnBranch, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
@@ -13,14 +14,14 @@ from scopes.memory.summaries import list_summaries
 
 
 def summarize(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
     branch: OnBranch = None,
     ratio: Ratio = None,
     include_all: Everything = False,
     dry_run: SummaryDryRun = False,
     built_in: BuiltIn = False,
-    status: Annotated[bool, usage.Option("--status", help="List the summaries, and which of them are stale")] = False,
+    status: Annotated[bool, typer.Option("--status", help="List the summaries, and which of them are stale")] = False,
 ) -> int:
     """Summarize new messages.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import switch as run_switch
@@ -13,11 +14,11 @@ from scopes.errors import Invalid
 
 
 def switch(
-    context: usage.Context,
+    context: typer.Context,
     conversation: Annotated[
-        str, usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
+        str, typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
     ],
-    branch: Annotated[str | None, usage.Argument(metavar="BRANCH", help="The branch")] = None,
+    branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="The branch")] = None,
 ) -> int:
     """Make another branch the active one (also: checkout).
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import TagList, delete_tag, list_tags
@@ -15,13 +16,13 @@ from scopes.store.repository import Repository
 
 
 def tag(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
-    name: Annotated[str | None, usage.Argument(metavar="[NAME]", help="The name of the tag")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the tag")] = None,
     message: Annotated[
-        str | None, usage.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the branch)")
+        str | None, typer.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the branch)")
     ] = None,
-    delete: Annotated[bool, usage.Option("--delete", "-d", help="Delete the tag")] = False,
+    delete: Annotated[bool, typer.Option("--delete", "-d", help="Delete the tag")] = False,
 ) -> int:
     """Tag a message, or list the tags.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.download import download
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
@@ -18,9 +19,9 @@ _PATH_STARTS = ("/", "./", "../", "~")  # no conversation's name begins like thi
 
 
 def tokens_count(
-    context: usage.Context,
+    context: typer.Context,
     what: Annotated[
-        str, usage.Argument(metavar="[FILE|-|CONV]", help="A file, standard input, or a conversation or branch")
+        str, typer.Argument(metavar="[FILE|-|CONV]", help="A file, standard input, or a conversation or branch")
     ] = STANDARD_INPUT,
     model: ModelName = None,
     strict: Strict = False,
@@ -49,9 +50,9 @@ def tokens_count(
 
 
 def tokens_fetch(
-    context: usage.Context,
+    context: typer.Context,
     encoding: Annotated[
-        str, usage.Argument(metavar="[ENCODING]", help="The encoding: o200k_base or cl100k_base")
+        str, typer.Argument(metavar="[ENCODING]", help="The encoding: o200k_base or cl100k_base")
     ] = DEFAULT_ENCODING,
 ) -> int:
     """Download the data for exact token counts.
@@ -66,7 +67,7 @@ def tokens_fetch(
     return invocation.show(fetch_ranks(rank_file_paths(invocation.environ), encoding, download))
 
 
-def tokens_status(context: usage.Context) -> int:
+def tokens_status(context: typer.Context) -> int:
     """Show which encodings can be counted exactly.
 
     Lists the files that were found for each, the preferred first: tiktoken's cache (TIKTOKEN_CACHE_DIR), the cache of

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, author_of
 from scopes.cli.invocation import Invocation
 from scopes.memory.uncompact import uncompact as run_uncompact
 
 
 def uncompact(
-    context: usage.Context,
+    context: typer.Context,
     conversation: ConversationOrBranchArgument,
-    last: Annotated[bool, usage.Option("--last", help="Only the last compaction, not those before it")] = False,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Only print the compactions; change nothing")] = False,
-    reason: Annotated[str, usage.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    last: Annotated[bool, typer.Option("--last", help="Only the last compaction, not those before it")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the compactions; change nothing")] = False,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:

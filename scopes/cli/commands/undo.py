@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import typer
+
 from scopes.api.undo import follow_undo
-from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.undo import undo as run_undo
 
 
 def undo(
-    context: usage.Context,
+    context: typer.Context,
     name: Annotated[
         str | None,
-        usage.Argument(
+        typer.Argument(
             metavar="[OPERATION|CONV]",
             help="The operation: a unique prefix of its id (default: your last one); or a conversation",
         ),
     ] = None,
     conversation: OfConversation = None,
     any_actor: AnyActor = False,
-    dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would be undone, and change nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be undone, and change nothing")] = False,
 ) -> int:
     """Undo your last command: an append or any operation.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated, cast
 
-from scopes.cli import usage as parameters
+import typer
+
 from scopes.cli.arguments import OfProjects, Since, Until, choose_project
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def usage(
-    context: parameters.Context,
+    context: typer.Context,
     where: Annotated[
         list[str] | None,
-        parameters.Argument(metavar="[CONV]", help="Only these conversations (default: all)"),
+        typer.Argument(metavar="[CONV]", help="Only these conversations (default: all)"),
     ] = None,
     by: Annotated[
         str | None,
-        parameters.Option(
+        typer.Option(
             "--by",
             metavar="WHAT",
             help="A row for each day (default), week, month, model, agent, project, conversation; also day,model",
@@ -34,19 +35,19 @@ def usage(
     since: Since = None,
     until: Until = None,
     model: Annotated[
-        str | None, parameters.Option("--model", metavar="MODEL", help="Only models with this in their name")
+        str | None, typer.Option("--model", metavar="MODEL", help="Only models with this in their name")
     ] = None,
     agent: Annotated[
-        str | None, parameters.Option("--agent", metavar="AGENT", help="Only agents with this in their name")
+        str | None, typer.Option("--agent", metavar="AGENT", help="Only agents with this in their name")
     ] = None,
     project: OfProjects = None,
-    utc: Annotated[bool, parameters.Option("--utc", help="Days in UTC, not in the time zone of this machine")] = False,
+    utc: Annotated[bool, typer.Option("--utc", help="Days in UTC, not in the time zone of this machine")] = False,
     prices: Annotated[
         str | None,
-        parameters.Option("--prices", metavar="FILE", help="A table of prices of your own (also: scopes.prices)"),
+        typer.Option("--prices", metavar="FILE", help="A table of prices of your own (also: scopes.prices)"),
     ] = None,
     statusline: Annotated[
-        bool, parameters.Option("--statusline", help="One line: today, 7 and 30 days, for a prompt or a status bar")
+        bool, typer.Option("--statusline", help="One line: today, 7 and 30 days, for a prompt or a status bar")
     ] = False,
 ) -> int:
     """Show tokens and cost by day, model or project.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import typer
+
 from scopes.agents.damage import walk_agent_defects
-from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.code_links.record_fsck import walk_commit_record_defects
 from scopes.conversation.verify import verify as run_verify
@@ -27,22 +28,22 @@ MORE_CHECKS = (
 
 
 def verify(
-    context: usage.Context,
+    context: typer.Context,
     source: Annotated[
         str | None,
-        usage.Option("--source", metavar="FILE", help="Check instead that all of this transcript is in the store"),
+        typer.Option("--source", metavar="FILE", help="Check instead that all of this transcript is in the store"),
     ] = None,
     signatures: Annotated[
-        bool, usage.Option("--signatures", help="Check instead the signature of every signed commit, with git")
+        bool, typer.Option("--signatures", help="Check instead the signature of every signed commit, with git")
     ] = False,
     require_signatures: Annotated[
         bool,
-        usage.Option(
+        typer.Option(
             "--require-signatures", help="As --signatures; also fail if a merge, decision or resolution is not signed"
         ),
     ] = False,
     since: Annotated[
-        str | None, usage.Option("--since", metavar="WHEN", help="Signatures are required from this time on")
+        str | None, typer.Option("--since", metavar="WHEN", help="Signatures are required from this time on")
     ] = None,
 ) -> int:
     """Check the whole store, or one imported transcript.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 from scopes.cli.version import print_version
 
 
-def version(context: usage.Context) -> int:
+def version(context: typer.Context) -> int:
     """Print the version.
 
     Examples:

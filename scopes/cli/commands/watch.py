@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.arguments import AllProjects
 from scopes.cli.host_options import store_option
 from scopes.cli.invocation import Invocation
@@ -16,22 +17,22 @@ from scopes.hosts.service_units import describe_service
 
 
 def watch(
-    context: usage.Context,
+    context: typer.Context,
     paths: Annotated[
         list[str] | None,
-        usage.Argument(metavar="PATH", help="Transcripts or folders (default: those that scopes import reads)"),
+        typer.Argument(metavar="PATH", help="Transcripts or folders (default: those that scopes import reads)"),
     ] = None,
-    once: Annotated[bool, usage.Option("--once", help="Import what has changed, and end")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Import what has changed, and end")] = False,
     poll: Annotated[
         float | None,
-        usage.Option(
+        typer.Option(
             "--poll", metavar="SECONDS", help="Look at the files this often, without the notifications of the system"
         ),
     ] = None,
     all_projects: AllProjects = False,
     unit: Annotated[
         str | None,
-        usage.Option("--print-unit", metavar="MANAGER", help="Print a unit for a service manager: systemd or launchd"),
+        typer.Option("--print-unit", metavar="MANAGER", help="Print a unit for a service manager: systemd or launchd"),
     ] = None,
 ) -> int:
     """Import transcripts as they change.

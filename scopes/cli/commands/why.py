@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.cli import usage
+import typer
+
 from scopes.cli.invocation import Invocation
 from scopes.code_links.why import WhyRequest
 from scopes.code_links.why import why as run_why
@@ -14,18 +15,18 @@ _MORE = 5
 
 
 def why(
-    context: usage.Context,
+    context: typer.Context,
     target: Annotated[
-        str, usage.Argument(metavar="FILE[:LINE[-LINE]]", help="The file, and the line or lines; default: all of it")
+        str, typer.Argument(metavar="FILE[:LINE[-LINE]]", help="The file, and the line or lines; default: all of it")
     ],
     revision: Annotated[
-        str | None, usage.Option("--rev", metavar="REV", help="The commit of the project; default: the working tree")
+        str | None, typer.Option("--rev", metavar="REV", help="The commit of the project; default: the working tree")
     ] = None,
     candidates: Annotated[
-        bool, usage.Option("--candidates", help="Name further turns that may have written a line")
+        bool, typer.Option("--candidates", help="Name further turns that may have written a line")
     ] = False,
     count: Annotated[
-        int | None, usage.Option("-n", min=1, metavar="N", help="How many candidates: 5 if not given")
+        int | None, typer.Option("-n", min=1, metavar="N", help="How many candidates: 5 if not given")
     ] = None,
 ) -> int:
     """Show which prompt a line of code is from.
