@@ -19,7 +19,7 @@ from tests.cli.conversation import Conversation
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MANUAL = read_manual(("conversations", "check"))
+MANUAL = read_manual(("check",))
 TRANSCRIPT = ROOT / "tests" / "faults" / "transcript.jsonl"
 RECORDS = (
     {"type": "thread.started", "thread_id": "0199a1b2-0000-7000-8000-000000000000"},

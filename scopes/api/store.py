@@ -106,7 +106,7 @@ class Store(StoreHandle):
         return self.repository.path
 
     def list(self) -> ConversationList:
-        """Return a row for every conversation, as `scopes conv list` does, the most recently active first.
+        """Return a row for every conversation, as `scopes list` does, the most recently active first.
 
         A row has title, participants, branches and times; use `conversations` to read or change conversations.
         """
@@ -150,7 +150,7 @@ class Store(StoreHandle):
     def search(
         self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
     ) -> scopes.Search:
-        """Find messages by words and fields; the query language is that of `scopes conv search`."""
+        """Find messages by words and fields; the query language is that of `scopes search`."""
         from scopes.search.run import search
 
         return search(

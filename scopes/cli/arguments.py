@@ -139,6 +139,7 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     from scopes.history.messages import default_author
     from scopes.model.message import Author as Author_
 
+    name = invocation.actor if name is None else name
     author: Author = Author_(name) if name is not None else default_author(invocation.config())
     author = author if kind is None else author._replace(kind=kind)
     from scopes.agents.authors import check_typed_author

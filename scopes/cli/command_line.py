@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP
-from scopes.cli.table import Command, Table
+from scopes.cli.table import PREFIXES, Command, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
 LONG = {name: option for option in GLOBAL_OPTIONS for name in option.names if name.startswith("--")}
 SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names if not name.startswith("--")}
+ALL_FIELDS = "*"
 
 
 class CommandLine:
     """The parts of a command line.
 
     leading: the global options before the command, with their values.
-    typed: the words of the command as typed; `path` is the same with aliases resolved.
+    typed: the words of the command as typed; `path` is the command without prefixes and other words for it.
     command: the command at `path`; None if the path is incomplete or unknown.
     unknown: the first word that is neither a global option nor a command.
     rest: the words after the command.
@@ -41,12 +42,13 @@ def split_words(table: Table, words: list[str]) -> CommandLine:
     position = 0
     while position < len(words) and line.unknown is None:
         word = words[position]
-        if line.command is not None and table.extend(line.path, word) not in table.commands:
+        path = (*line.path, word)
+        if line.command is not None and not _is_known(table, path):
             break
         position += 1
-        if word == "--version" and not line.path:
-            word = "version"
-        if len(word) > 1 and word.startswith("-"):
+        if word in {"--version", "-V"} and not line.path:
+            path = ("version",)
+        elif len(word) > 1 and word.startswith("-"):
             line.leading.append(word)
             line.wants_help |= word in HELP.names
             if not is_option(word):
@@ -57,16 +59,23 @@ def split_words(table: Table, words: list[str]) -> CommandLine:
                 position += 1
             continue
         line.typed.append(word)
-        if line.typed != ["ai"]:
-            _follow(table, line, word)
+        if path in table.taken:
+            replaced = split_words(table, [*line.leading, *table.taken[path], *words[position:]])
+            replaced.typed = [*line.typed, *replaced.typed[len(replaced.path) :]]
+            return replaced
+        if line.path or word not in PREFIXES:
+            _follow(table, line, path)
     line.rest = words[position:]
     return line
 
 
-def _follow(table: Table, line: CommandLine, word: str) -> None:
-    path = table.extend(line.path, word)
+def _is_known(table: Table, path: tuple[str, ...]) -> bool:
+    return path in table.commands or path in table.taken or path in table.renamed
+
+
+def _follow(table: Table, line: CommandLine, path: tuple[str, ...]) -> None:
     if path not in table.commands and path not in table.groups:
-        line.unknown = word
+        line.unknown = path[-1]
         return
     line.path = path
     line.command = table.commands.get(path)
@@ -82,7 +91,7 @@ def is_option(word: str) -> bool:
 def expects_value(word: str) -> bool:
     """Return True if the next word is the value of this global option: `-C dir`, but not `-Cdir` or `--store=path`."""
     if word.startswith("--"):
-        return word in LONG and LONG[word].value is not None
+        return word in LONG and LONG[word].value is not None and not LONG[word].is_optional
     for place, letter in enumerate(word[1:], start=2):
         if letter not in SHORT:
             return False
@@ -99,20 +108,6 @@ def before_separator(words: Sequence[str]) -> list[str]:
 def after_separator(words: Sequence[str]) -> list[str]:
     """Return the words after `--`."""
     return list(words[len(before_separator(words)) + 1 :])
-
-
-def with_optional_values(words: list[str]) -> list[str]:
-    """Return the words with `--fields=` for --fields without names, and `--porcelain=v1` for --porcelain."""
-    result = list(words)
-    for position, word in enumerate(words):
-        following = words[position + 1 : position + 2]
-        if word == "--":
-            break
-        if word == "--porcelain":
-            result[position] = "--porcelain=v1"
-        elif word == "--fields" and (not following or following[0].startswith("-")):
-            result[position] = "--fields="
-    return result
 
 
 def expand_counts(words: list[str], options: Container[str], with_value: Container[str]) -> Iterator[str]:
@@ -133,7 +128,7 @@ def expand_counts(words: list[str], options: Container[str], with_value: Contain
 
 
 def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine]:
-    """Write out optional values, an alias of the user and `config KEY`; return the words, and them split.
+    """Write out `--json`, an alias of the user, `config KEY` and groups that list; return the words, and them split.
 
     Raises:
         Invalid: an alias is not valid.
@@ -148,17 +143,32 @@ def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine
     if line.unknown is not None and line.path == ("config",):
         words = _with_config_command(words, line)
         line = split_words(table, words)
-    if line.path == ("remote",) and line.command is None and not line.wants_help:
-        words = _with_remote_list(words, line)
-        line = split_words(table, words)
+    if line.command is None and line.path and not line.wants_help:
+        line = _with_list(table, line)
     return words, line
 
 
-def _with_remote_list(words: list[str], line: CommandLine) -> list[str]:
-    """Return the words of `remote` and `remote -v` with `list`, as in git."""
-    if line.missing_value is not None or line.rest or line.unknown not in {None, "-v"}:
-        return words
-    return [*(words if line.unknown is None else words[:-1]), "list"]
+def with_optional_values(words: list[str]) -> list[str]:
+    """Return the words with `--json=*` for `--json`, whose value may be left out; as well --fields and --porcelain."""
+    own = before_separator(words)
+    written = {"--json": f"--json={ALL_FIELDS}", "--porcelain": "--porcelain=v1"}
+    for position, word in enumerate(own):
+        following = words[position + 1 : position + 2]
+        if word == "--fields" and (not following or following[0].startswith("-")):
+            own[position] = "--fields="
+    return [written.get(word, word) for word in own] + words[len(own) :]
+
+
+def _with_list(table: Table, line: CommandLine) -> CommandLine:
+    """Return the line of a group without a command with its `list`: `conflicts`, `agents --json`, `remote -v`."""
+    command = table.commands.get((*line.path, "list"))
+    is_option_of_list = line.unknown is not None and len(line.unknown) > 1 and line.unknown.startswith("-")
+    if command is None or line.missing_value is not None or (line.unknown is not None and not is_option_of_list):
+        return line
+    if line.unknown is not None:
+        line.rest.insert(0, line.leading.pop())
+    line.path, line.command, line.unknown = command.path, command, None
+    return line
 
 
 def _with_config_command(words: list[str], line: CommandLine) -> list[str]:

@@ -151,12 +151,7 @@ def find_candidates(table: Table, request: Request) -> Candidates:
 
 def members(table: Table, path: tuple[str, ...]) -> Candidates:
     """Return the commands and groups under a path, with their aliases."""
-    found = [(node.path[-1], node.summary) for node in table.members(path)]
-    if not path:
-        nodes = table.commands | table.groups
-        found += [(name, nodes[target].summary) for name, target in table.aliases.items() if (name,) != target]
-        found.append(("ai", "Prefix of the long form of all groups"))
-    return found
+    return [(node.path[-1], node.summary) for node in table.members(path)]
 
 
 def values(row: OptionRow, current: str, parsed: ParsedWords) -> Candidates:

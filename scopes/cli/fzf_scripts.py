@@ -18,12 +18,12 @@ SH: Final = f"""# Choose a conversation with fzf. Load it in ~/.bashrc or ~/.zsh
 scopes-fzf() {{
     local row
     row=$(
-        command scopes conv list "$@" |
+        command scopes list "$@" |
         command {_FZF}
     ) || return
     row=${{row%%"$(printf '\\t')"*}}
     if [ -t 1 ]; then
-        command scopes conv log "$row"
+        command scopes log "$row"
     else
         printf '%s\\n' "$row"
     fi
@@ -35,13 +35,13 @@ FISH: Final = f"""# Choose a conversation with fzf. Load it in config.fish: scop
 # scopes resume (scopes-fzf --project .)
 function scopes-fzf
     set -l row (
-        command scopes conv list $argv |
+        command scopes list $argv |
         command {_FZF}
     )
     or return
     set -l name (string split -m1 \\t -- $row)[1]
     if isatty stdout
-        command scopes conv log "$name"
+        command scopes log "$name"
     else
         printf '%s\\n' "$name"
     end

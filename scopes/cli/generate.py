@@ -42,8 +42,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "memory search --kind": ("decision", "action", "summary"),
     "--author-kind": AUTHOR_KINDS,
     "--strategy": ("automatic", "ours", "theirs", "manual"),
-    "conversations conflicts list --status": STATUSES,
-    "conversations bisect run --input": INPUTS,
+    "conflicts list --status": STATUSES,
+    "bisect run --input": INPUTS,
     "--state": (*REQUEST_STATES, "all"),
     "proposals list --state": STATES,
     "proposals reject --reason": REJECTION_REASONS,
@@ -59,9 +59,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--memory": MEMORY,
     "acp --continue": CONTINUE,
     "acp --inject": INJECT,
-    "conversations checkout --to": tuple(WRITERS),
-    "conversations resume --in": tuple(PROGRAMS),
-    "conversations resume --session": SESSIONS,
+    "checkout --to": tuple(WRITERS),
+    "resume --in": tuple(PROGRAMS),
+    "resume --session": SESSIONS,
     "hooks install 1": tuple(TARGETS),
     "hooks remove 1": tuple(TARGETS),
     "hooks status 1...": tuple(TARGETS),
@@ -79,11 +79,11 @@ SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}
 
 def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
     """Return the generated files: path in the checkout -> text."""
-    docs = {path: inspect_command(table, command) for path, command in table.commands.items()}
+    docs = {path: inspect_command(command) for path, command in table.commands.items()}
     files = {f"completions/{SCRIPT_NAMES[shell]}": script for shell, script in SCRIPTS.items()}
     files[f"{PAGES}/scopes.1"] = root_page(table, settings.items())
     for path, each in docs.items():
-        name = page_name(table, path)
+        name = page_name(path)
         files[f"{PAGES}/{name}.1"] = command_page(name, each, read_manual(path))
     rows = [
         row for path, each in docs.items() for row in _rows(" ".join(path), each, inspect_types(table.commands[path]))

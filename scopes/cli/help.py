@@ -44,9 +44,6 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
 
         return int(explain_schemas(words[1:], invocation))
     line = split_words(table, words)
-    if line.unknown is not None and not line.path:
-        in_default = split_words(table, [*table.default, *words])
-        line = in_default if in_default.unknown is None else line
     if line.unknown is not None:
         raise unknown_word(table, line)
     width = terminal_width(invocation.environ)
@@ -74,7 +71,7 @@ def _format_manuals(table: Table, path: tuple[str, ...], width: int) -> str:
     if not path:
         return format_reference(width)
     commands = [command for command in table.commands.values() if command.path[: len(path)] == path]
-    text = "".join(format_manual(each.path, width, f"{' '.join(table.short_path(each.path))}: ") for each in commands)
+    text = "".join(format_manual(each.path, width, f"{' '.join(each.path)}: ") for each in commands)
     return f"{text}\nExit codes, global options, environment variables and files: scopes help --all\n"
 
 
@@ -111,7 +108,7 @@ def _read_docs(table: Table, command: Command) -> CommandDocs:
         stored = read_docs(command.path)
     from scopes.cli.inspect_command import inspect_command
 
-    return stored or inspect_command(table, command)
+    return stored or inspect_command(command)
 
 
 def terminal_width(environ: Mapping[str, str]) -> int:
@@ -127,38 +124,36 @@ def terminal_width(environ: Mapping[str, str]) -> int:
 
 def format_overview(table: Table, path: tuple[str, ...], width: int) -> str:
     """Return the commands that people start with, on one screen; for small groups all of them."""
-    if not table.overview or path not in ((), table.default):
+    if not table.overview or path:
         return format_group(table, path, width)
-    name, lines = ("scopes conv", []) if path else ("scopes", ["", "git for agent conversations."])
-    lines = [f"usage: {name} [OPTIONS] COMMAND [ARGUMENTS]", *lines, ""]
+    lines = ["usage: scopes [OPTIONS] COMMAND [ARGUMENTS]", "", "git for agent conversations.", ""]
     for title, names in table.overview.items():
         commands = [(each, split_words(table, each.split()).command) for each in names]
-        rows = [(each, c.summary) for each, c in commands if c is not None and c.path[: len(path)] == path]
+        rows = [(each, c.summary) for each, c in commands if c is not None]
         lines += [f"{title}:", *columns(rows, width)] if rows else []
-    more = "scopes help conv" if path else "scopes help --all"
-    return "\n".join((*lines, "", f"All commands: {more}. One command: scopes help COMMAND")) + "\n"
+    return "\n".join((*lines, "", "All commands: scopes help --all. One command: scopes help COMMAND")) + "\n"
 
 
 def format_group(table: Table, path: tuple[str, ...], width: int) -> str:
     """Return the help of the program (empty path) or of a group, in sections as in git."""
     if path:
-        name = table.spelling(path)
+        name = table.groups[path].spelling
         head = [f"usage: {name} COMMAND [ARGUMENTS]", "", f"{table.groups[path].summary}."]
         commands = [command for command in table.commands.values() if command.path[: len(path)] == path]
-        long_form = f"Long form: scopes ai {' '.join(path)} COMMAND"
     else:
         name = "scopes"
         head = ["usage: scopes [OPTIONS] COMMAND [ARGUMENTS]", "", "git for agent conversations."]
         commands = list(table.commands.values())
-        long_form = "Long form: scopes ai conversations COMMAND"
     sections = dict.fromkeys(command.section for command in commands)
     body: list[str] = []
     for section in sections:
         rows = [
-            (_short_name(table, command, name), command.summary) for command in commands if command.section == section
+            (command.spelling.removeprefix(f"{name} "), command.summary)
+            for command in commands
+            if command.section == section
         ]
         body += ["", f"{section}:", *columns(rows, width)]
-    tail = ["", long_form, f"Help for one command: scopes help {' '.join(path)}".rstrip() + " COMMAND"]
+    tail = ["", f"Help for one command: scopes help {' '.join(path)}".rstrip() + " COMMAND"]
     options = [] if path else ["", "global options:", *columns(_global_rows(), width)]
     return "\n".join((*head, *body, *options, *tail)) + "\n"
 
@@ -174,10 +169,6 @@ def format_reference(width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _short_name(table: Table, command: Command, name: str) -> str:
-    return table.spelling(command.path).removeprefix(name + " ")
-
-
 def _global_rows() -> list[tuple[str, str]]:
     return [(", ".join(option.names) + value_text(option), option.help) for option in GLOBAL_OPTIONS]
 
@@ -186,7 +177,7 @@ def value_text(option: GlobalOption) -> str:
     """Return the value of an option as the help shows it; one that may be left out needs `=`."""
     if option.value is None:
         return ""
-    return f"[={option.value}]" if option.names == ("--porcelain",) else f" {option.value}"
+    return f"[={option.value}]" if option.is_optional or option.key == "porcelain" else f" {option.value}"
 
 
 def format_command(docs: CommandDocs, width: int, *, reads_past: bool = False) -> str:

@@ -16,19 +16,19 @@ from scopes.cli.command_docs import CommandDocs, ParameterDocs
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.parser import build_parser
 from scopes.cli.schemas import example_template, read_rows
-from scopes.cli.table import Command, Table
+from scopes.cli.table import Command
 
 _EXAMPLES = "Examples:"
 
 
-def inspect_command(table: Table, command: Command) -> CommandDocs:
+def inspect_command(command: Command) -> CommandDocs:
     """Return the documentation of a command."""
     parser = build_parser(command)
     arguments = tuple(_argument(p) for p in parser.params if isinstance(p, typer.core.TyperArgument) and not p.hidden)
     options = tuple(_option(p) for p in parser.params if isinstance(p, typer.core.TyperOption) and not p.hidden)
     summary, _, body = inspect.cleandoc(parser.help or "").partition("\n")
     text, _, examples = body.partition(f"\n{_EXAMPLES}\n")
-    spelling = table.spelling(command.path)
+    spelling = command.spelling
     usage = " ".join((spelling, *_usage(arguments, options)))
     rows = read_rows(command.path)
     return CommandDocs(

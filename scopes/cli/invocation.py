@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from scopes.cli.command_line import before_separator
-from scopes.cli.global_options import COLOR_CHOICES
+from scopes.cli.command_line import ALL_FIELDS, before_separator
+from scopes.cli.global_options import COLOR_CHOICES, SECRET_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.store.projects import (
     cache_directory,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scopes.render.output import Output
     from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
+    from scopes.secret_scan.clearance import Mode
     from scopes.store.config import Config, Setting
     from scopes.store.git_program import Signer
     from scopes.store.repository import Repository
@@ -48,7 +49,7 @@ class Invocation:
         self.stdout = sys.stdout
         self.stderr = sys.stderr
         self.command = ""
-        self.json = "--json" in before_separator(arguments)
+        self.json = any(word.startswith("--json") for word in before_separator(arguments))
         self.color = "auto"
         self.color_given = False
         self.pager = True
@@ -64,7 +65,9 @@ class Invocation:
         self.fields: tuple[str, ...] = ()
         self.template_of_fields = False
         self.store: str | None = None
-        self.actor: str | None = None  # of the operations; None for the user
+        self.actor: str | None = None  # of the operations and messages; None for the user
+        self.dry_run = False
+        self.secrets: Mode = "refuse"
         self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
@@ -98,6 +101,8 @@ class Invocation:
             raise Invalid(
                 f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"
             )
+        if self.dry_run and command.has_own_effects:
+            raise Invalid(f"--dry-run cannot be combined with {spelling}", hint="it changes more than the store")
         if self.fields or self.template is not None:
             from scopes.cli.schemas import check_fields
 
@@ -131,7 +136,14 @@ class Invocation:
         self.color = str(options["color"] or "auto")
         if self.color not in COLOR_CHOICES:
             raise Invalid(f"{self.color!r} is not a valid value of --color: use one of {', '.join(COLOR_CHOICES)}")
-        self.json, self.quiet, self.verbose = bool(options["json"]), bool(options["quiet"]), bool(options["verbose"])
+        self.json, self.quiet, self.verbose = (
+            options["json"] is not None,
+            bool(options["quiet"]),
+            bool(options["verbose"]),
+        )
+        self.actor = self.actor if options.get("actor") is None else str(options["actor"])
+        self.dry_run = bool(options.get("dry_run"))
+        self.secrets = _read_mode(options.get("secrets"))
         self.pager, self.hints = not options["no_pager"], not options["no_hints"]
         self.yes = bool(options["yes"])
         self.interactive = self.interactive and not options["no_input"]
@@ -145,7 +157,7 @@ class Invocation:
         """
         self.nul = bool(options.get("nul"))
         self.template = None if options.get("template") is None else str(options["template"])
-        names = str(options.get("fields") or "")
+        names = str(options.get("fields") or "") if options["json"] in {None, ALL_FIELDS} else str(options["json"])
         self.fields = tuple(name.strip() for name in names.split(",") if name.strip())
         if self.fields and self.template is not None:
             raise Invalid("--fields cannot be combined with --format", hint="write the fields into the template")
@@ -154,7 +166,7 @@ class Invocation:
             raise Invalid(f"{porcelain!a} is not a version of --porcelain", hint="versions: v1")
         if porcelain is not None and self.json:
             raise Invalid("--porcelain cannot be combined with --json", hint="leave out one of them")
-        if porcelain is not None or self.fields:
+        if porcelain is not None or (self.fields and not self.json):
             from scopes.render.stream import hide_terminal
 
             self.stdout = hide_terminal(self.stdout)
@@ -236,7 +248,7 @@ class Invocation:
         """
         if self._repository is None:
             path = self.store_path
-            if create:
+            if create and not self.dry_run:
                 self.require_store_not_lost()
                 from scopes.store.repository import create_store
 
@@ -261,6 +273,8 @@ class Invocation:
                 open_commit_chunks=self._open_commit_chunks,
             )
             self._repository = opened
+            if self.dry_run:
+                opened.begin_dry_run()
             if self.at_operation is not None:
                 from scopes.history.transaction import show_past
 
@@ -433,6 +447,8 @@ class Invocation:
     def show(self, result: Result, *, options: ViewOptions | None = None) -> int:
         """Show a result as the options ask for, with the notes that were added, and return its exit code."""
         output = self.output(options=options)
+        if self.dry_run:
+            self.add_notes([dry_run_note()])
         self._write_notes(output)
         output.show(result)
         self.committed = None
@@ -493,6 +509,20 @@ class Invocation:
         self.stderr.flush()
         if self.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise Refused("not confirmed; nothing was changed")
+
+
+def dry_run_note() -> Note:
+    """Return the note that a dry run has changed nothing."""
+    from scopes.result import Note
+
+    return Note("dry run: nothing was changed")
+
+
+def _read_mode(text: object) -> Mode:
+    modes: dict[object, Mode] = {None: "refuse", "refuse": "refuse", "redact": "redact", "allow": "allow"}
+    if text not in modes:
+        raise Invalid(f"{text!r} is not a valid value of --secrets: use one of {', '.join(SECRET_CHOICES)}")
+    return modes[text]
 
 
 def _as_strings(values: object) -> tuple[str, ...]:

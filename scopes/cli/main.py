@@ -129,7 +129,8 @@ def dispatch(table: Table, invocation: Invocation) -> int:
         from scopes.cli.help import explain
 
         return int(explain(table, [*command.path], invocation))
-    if "--fields=" in line.leading or "--fields=" in before_separator(line.rest):
+    words = [*line.leading, *before_separator(line.rest)]
+    if "--fields=" in words or "--json=" in words:
         from scopes.cli.schemas import print_fields
 
         return int(print_fields(command.path, invocation))
@@ -138,7 +139,7 @@ def dispatch(table: Table, invocation: Invocation) -> int:
         return int(load(command.quick)(table, line.rest, invocation))
     from scopes.cli.parser import run
 
-    return int(run(table, line, invocation))
+    return int(run(line, invocation))
 
 
 def wants_help(line: CommandLine) -> bool:

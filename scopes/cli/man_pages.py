@@ -14,21 +14,21 @@ from scopes.cli.command_docs import CommandDocs
 from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.help import parameter_text, rows_text
 from scopes.cli.inspect_command import inspect_global_options
-from scopes.cli.table import TABLE, Table
+from scopes.cli.table import Table
 from scopes.cli.text_wrap import blocks
 
 Rows = Iterable[tuple[str, str]]
 MANUAL = os.path.join(os.path.dirname(__file__), "manual")
 
 
-def page_name(table: Table, path: tuple[str, ...]) -> str:
-    """Return the name of a command's page, without the default group: `scopes-append`, `scopes-config-get`."""
-    return "-".join(("scopes", *table.short_path(path)))
+def page_name(path: tuple[str, ...]) -> str:
+    """Return the name of a command's page: `scopes-append`, `scopes-config-get`."""
+    return "-".join(("scopes", *path))
 
 
 def read_manual(path: tuple[str, ...]) -> str:
     """Return the further sections of a command's page; an empty text if it has none."""
-    file = os.path.join(MANUAL, f"{'-'.join(TABLE.short_path(path))}.txt")
+    file = os.path.join(MANUAL, f"{'-'.join(path)}.txt")
     if not os.path.exists(file):
         return ""
     with open(file, encoding="utf-8") as stream:
@@ -71,7 +71,7 @@ def root_page(table: Table, settings: Rows) -> str:
     sections = dict.fromkeys(command.section for command in table.commands.values())
     for section in sections:
         commands = [command for command in table.commands.values() if command.section == section]
-        rows = ((table.spelling(c.path), f"{c.summary}. See {page_name(table, c.path)}(1).") for c in commands)
+        rows = ((c.spelling, f"{c.summary}. See {page_name(c.path)}(1).") for c in commands)
         lines += [f".SS {_escape(section.capitalize())}", *_definitions(rows)]
     lines += [".SH OPTIONS", *_definitions((part.label, parameter_text(part)) for part in inspect_global_options())]
     chapters: tuple[tuple[str, Rows], ...] = (

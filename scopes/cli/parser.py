@@ -13,11 +13,11 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import CommandLine, expand_counts
+from scopes.cli.command_line import CommandLine, expand_counts, with_optional_values
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
-from scopes.cli.table import Command, Table
+from scopes.cli.table import Command
 from scopes.errors import Invalid
 from scopes.loading import load
 
@@ -53,7 +53,7 @@ _GIT_OPTIONS = {
 }  # options of git: the command that does it here
 
 
-def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
+def run(line: CommandLine, invocation: Invocation) -> int:
     """Parse the words of one command, call its function, and return the exit code (None is 0).
 
     Raises:
@@ -61,7 +61,7 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     """
     command = line.command
     assert command is not None  # noqa: S101  `dispatch` calls this only with a command
-    spelling = table.spelling(command.path)
+    spelling = command.spelling
     try:
         parser, context = make_context(load(command.target), line, spelling, invocation)
         with context:
@@ -70,7 +70,7 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     except typer.Exit as ended:
         return ended.exit_code
     except TyperException as error:
-        hint = f"see: scopes help {' '.join(table.short_path(command.path))}"
+        hint = f"see: scopes help {' '.join(command.path)}"
         name = command.path[-1]
         option = "-c" if name == "switch" and "-c" in line.rest else getattr(error, "option_name", "")
         known = _GIT_OPTIONS.get((name, option))
@@ -91,7 +91,7 @@ def make_context(
     """
     assert line.command is not None  # noqa: S101  as in `run`
     parser = _build_full_parser(function, line.command.path[-1])
-    words = [*line.leading, *_expand_counts(parser, line.rest)]
+    words = [*line.leading, *with_optional_values([*_expand_counts(parser, line.rest)])]
     return parser, parser.make_context(spelling, words, obj=invocation)
 
 
@@ -132,9 +132,10 @@ def _build_full_parser(function: Callable[..., int | None], name: str) -> typer.
     """Build the parser of a command function with the global options, once in a process."""
     parser = _build_parser(function, name)
     own = {name for parameter in parser.params for name in parameter.opts}
-    parser.params += [
-        _parameter(option) for option in GLOBAL_OPTIONS if option is not HELP and own.isdisjoint(option.names)
-    ]
+    for option in GLOBAL_OPTIONS:
+        names = [name for name in option.names if name not in own]
+        if option is not HELP and names:
+            parser.params.append(_parameter(option, names))
     return parser
 
 
@@ -154,9 +155,9 @@ def _build_parser(function: Callable[..., int | None], name: str) -> typer.core.
     return parser
 
 
-def _parameter(option: GlobalOption) -> typer.core.TyperOption:
+def _parameter(option: GlobalOption, names: list[str]) -> typer.core.TyperOption:
     return typer.core.TyperOption(
-        param_decls=[_PREFIX + option.key, *option.names],
+        param_decls=[_PREFIX + option.key, *names],
         is_flag=option.value is None,
         multiple=option.repeated,
     )

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
-from scopes.cli.table import TABLE
 from scopes.errors import Invalid, NotFound
 from scopes.render.template import known_field, template_fields
 
@@ -132,7 +131,7 @@ def _example_names(rows: Rows) -> list[str]:
 def _require_rows(path: tuple[str, ...]) -> Rows:
     rows = read_rows(path)
     if not rows.fields:
-        raise Invalid(f"{TABLE.spelling(path)} prints no rows with fields", hint="see: scopes help schemas")
+        raise Invalid(f"{' '.join(('scopes', *path))} prints no rows with fields", hint="see: scopes help schemas")
     return rows
 
 
@@ -161,5 +160,5 @@ def list_text() -> str:
     commands: dict[str, list[str]] = {name: [] for name in schemas["documents"]}
     for path, command in schemas["commands"].items():
         for name in command["documents"]:
-            commands[name].append(path.replace("conversations", "conv", 1))
+            commands[name].append(path)
     return "".join(f"{name}\t{', '.join(paths)}\n" for name, paths in commands.items())

@@ -52,7 +52,10 @@ def unknown_word(table: Table, line: CommandLine) -> Invalid:
         names = [name for option in GLOBAL_OPTIONS for name in option.names]
         near = nearest(word.partition("=")[0], names)
         return Invalid(f"unknown global option {word!r}", hint=did_you_mean(near, "see: scopes help"))
-    group = table.spelling(line.path) if line.path else "scopes"
+    group = " ".join(("scopes", *line.path))
+    now = table.renamed.get((*line.path, word))
+    if now is not None:
+        return Invalid(f"{' '.join((*line.path, word))!r} is an old name; now: scopes {now}")
     hint = f"see: scopes help {' '.join(line.path)}".rstrip()
     if word.startswith("conv-") and (*line.path, "list") in table.commands:
         return Invalid(f"{group} has no command {word!r}", hint=f"did you mean {group} list {word}?")
@@ -72,7 +75,7 @@ def suggest_member(table: Table, words: list[str], error: BaseException) -> None
     word = next(iter(line.rest), "-")
     if line.command is None or word.startswith("-") or not table.members(line.path):
         return
-    names = {node.path[-1]: table.spelling(node.path) for node in table.members(line.path)}
+    names = {node.path[-1]: node.spelling for node in table.members(line.path)}
     near = [names[name] for name in nearest(word, names)]
     error.hint = did_you_mean(near, error.hint or "") or None
 
@@ -92,19 +95,16 @@ def did_you_mean(near: list[str], fallback: str) -> str:
 
 def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[str]:
     """Return the nearest commands of a group; at the top level also those of the default group."""
-    spellings = {node.path[-1]: table.spelling(node.path) for node in table.members(path)}
+    spellings = {node.path[-1]: node.spelling for node in table.members(path)}
     if path and len(spellings) == 1:  # `bisect start`
         return [*spellings.values()]
     other = next((spellings[name] for name in _IN_GROUPS.get(word, ()) if path and name in spellings), None)
     if other is not None:
         return [other]
-    meant = _GIT_COMMANDS.get(word) if path in {(), table.default} else None
+    meant = _GIT_COMMANDS.get(word) if not path else None
     first = meant.partition(" ")[0] if meant is not None else ""
-    if meant is not None and (first in table.aliases or (first,) in table.commands):
+    if meant is not None and ((first,) in table.commands or (first,) in table.groups):
         return [f"scopes {meant}"]
     if word in _WITHOUT_EQUIVALENT:
         return []
-    if not path:
-        default_group = {node.path[-1]: table.spelling(node.path) for node in table.members(table.default)}
-        spellings = default_group | spellings | {name: f"scopes {name}" for name in table.aliases}
     return list(dict.fromkeys(spellings[name] for name in nearest(word, spellings)))

@@ -128,7 +128,8 @@ class RefTransaction:
             details={**(details or {}), **linked},
         )
         commit_operation(self.repository, operation)
-        pack_refs_when_needed(self.repository)
+        if not self.repository.is_dry:
+            pack_refs_when_needed(self.repository)
         if earlier:
             earlier.append(operation.id)
         return operation

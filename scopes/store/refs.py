@@ -34,6 +34,7 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, OperationId, is_oid
+from scopes.model.operation import RefChange
 from scopes.regular_file import MAX_PACKED_BYTES, UnusableFile, read_regular
 
 HEADS = "refs/heads/"
@@ -303,12 +304,23 @@ def _read_loose(path: str) -> str | None:
 
 
 class ListedRefs:
-    """The values of all refs at one moment; `is_past` if that is an earlier state of the store."""
+    """The values of all refs at one moment.
 
-    def __init__(self, values: Mapping[str, str], *, is_past: bool) -> None:
-        self.is_past = is_past
-        self._values = values
+    is_past: they replace those of the store: an earlier state, or with `is_dry` what a dry run would make of the store
+    """
+
+    def __init__(self, values: Mapping[str, str], *, is_past: bool, is_dry: bool = False) -> None:
+        self.is_past, self.is_dry = is_past or is_dry, is_dry
+        self._values = dict(values)
         self._names = sorted(values)
+
+    def move(self, changes: Iterable[RefChange]) -> None:
+        """Give refs the new values of an operation."""
+        for change in changes:
+            self._values.pop(change.ref, None)
+            if change.new is not None:
+                self._values[change.ref] = change.new
+        self._names = sorted(self._values)
 
     def find(self, name: str) -> str | None:
         """Return the value of a ref; None if it does not exist."""

@@ -209,7 +209,7 @@ class Repository:
 
     def require_writable(self) -> None:
         """Raise TooNew or Refused if the format of the store is newer, or the repository shows an earlier state."""
-        if self.is_past:
+        if self.is_past and not self.is_dry:
             raise Refused(
                 "an earlier state of the store can only be read",
                 hint="leave out --at-operation; to go back to that state: scopes undo",
@@ -282,10 +282,19 @@ class Repository:
         """Show these refs from now on, instead of those of the store, and refuse to write."""
         self.listed = ListedRefs(values, is_past=True)
 
+    def begin_dry_run(self) -> None:
+        """Keep what is written from now on in memory, but for objects: refs of the store are not moved."""
+        self.listed = ListedRefs(self.list_refs(), is_past=True, is_dry=True)
+
     @property
     def is_past(self) -> bool:
-        """Whether the repository shows an earlier state of the store."""
+        """Whether the repository shows another state of the store: an earlier one, or that of a dry run."""
         return self.listed is not None and self.listed.is_past
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether this is a dry run: operations move no refs of the store."""
+        return self.listed is not None and self.listed.is_dry
 
     def find_ref(self, name: str) -> str | None:
         """Return the value of a ref (`ref: <name>` if symbolic); None if it does not exist."""

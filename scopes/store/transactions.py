@@ -57,6 +57,9 @@ def exclusive_write(repository: Repository) -> Iterator[Operation | None]:
         Busy, Inaccessible, TooNew: the store cannot be written now.
     """
     repository.require_writable()
+    if repository.is_dry:
+        yield None
+        return
     with repository.lock.exclusive():
         repository.forget_pruned()
         yield finish_pending(repository)
@@ -70,6 +73,9 @@ def shared_write(repository: Repository) -> Iterator[None]:
         Busy, Inaccessible, TooNew: the store cannot be written now.
     """
     repository.require_writable()
+    if repository.is_dry:
+        yield
+        return
     while True:
         with repository.lock.shared():
             if repository.raw_ref(refs.PENDING) is None:
@@ -141,6 +147,13 @@ def _try_append(
     repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str, first: str | None
 ) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
+    if repository.is_dry:
+        tip = repository.find_ref(ref)
+        if tip is None:
+            raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
+        commit = build(Oid(tip))
+        _move_dry(repository, [RefChange(ref, tip, commit)])
+        return commit
     with translated(f"read the ref {ref}", repository.path):
         reference = repository.git.references.get(ref)
     if reference is None:
@@ -156,6 +169,11 @@ def _try_append(
             _check_failed_move(repository, ref, commit, error)
         repository.caller.on_commit(reason)
     return commit
+
+
+def _move_dry(repository: Repository, changes: Iterable[RefChange]) -> None:
+    if repository.listed is not None:
+        repository.listed.move(changes)
 
 
 def _check_failed_move(repository: Repository, ref: str, commit: Oid, error: BaseException) -> None:
@@ -186,6 +204,9 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     _check(repository, operation)
     previous = repository.raw_ref(refs.OPERATIONS)
     commit = write_operation(repository, operation, None if previous is None else Oid(previous))
+    if repository.is_dry:
+        _move_dry(repository, [*operation.changes, RefChange(refs.OPERATIONS, previous, commit)])
+        return commit
     repository.git.set_ident(*identity_of(repository.caller.actor))
     with defer_signals():
         try:

@@ -1,4 +1,4 @@
-"""Compactions in a program: contexts start at the first message again, as `scopes conv uncompact` makes them."""
+"""Compactions in a program: contexts start at the first message again, as `scopes uncompact` makes them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.check.headless_runs import CWD, codex_rollout, codex_stream
 from tests.cli.running import ROOT, environment
 from tests.support import fork_server
 
-MANUAL = read_manual(("conversations", "check"))
+MANUAL = read_manual(("check",))
 README = (Path(ROOT) / "README.md").read_text(encoding="utf-8")
 GREEN = (("patch",), ("run", "pytest -q", 0), ("text", "Done."))
 RED = (("run", "pytest -q", 1), ("patch",), ("text", "All tests pass."))

@@ -46,17 +46,17 @@ WRITES = {
     "conflicts resolve": ("conflicts", "resolve", CONV, "decisions/cache", "--take", "source"),
 }
 PATHS = {
-    "decisions --candidates": ("conversations", "decisions"),
-    "context --diff": ("conversations", "context"),
-    "log with lanes": ("conversations", "log"),
-    "conflicts list --all": ("conversations", "conflicts", "list"),
-    "uncompact --dry-run": ("conversations", "uncompact"),
+    "decisions --candidates": ("decisions",),
+    "context --diff": ("context",),
+    "log with lanes": ("log",),
+    "conflicts list --all": ("conflicts", "list"),
+    "uncompact --dry-run": ("uncompact",),
 }
 
 
 def path_of(name):
     """Return the path of a command in the table."""
-    return PATHS.get(name, ("conversations", *name.split()))
+    return PATHS.get(name, (*name.split(),))
 
 
 def make_world(directory, dress=str):

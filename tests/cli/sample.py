@@ -14,7 +14,7 @@ import typer
 from scopes import errors
 from scopes.cli.input import open_input
 from scopes.cli.table import TABLE as PRODUCT
-from scopes.cli.table import Command, Group, Table
+from scopes.cli.table import Command, Table
 from scopes.render.dispatch import render_text
 from scopes.result import Result
 
@@ -36,8 +36,8 @@ def state(
     wrapped.
 
     Examples:
-      scopes conv state conv-001 "hello"
-      scopes conv state conv-001 --kind decision
+      scopes state conv-001 "hello"
+      scopes state conv-001 --kind decision
     """
     own = {"conversation": conversation, "text": text, "branch": branch, "kind": kind, "limit": limit, "nul": nul}
     invocation = context.obj
@@ -129,7 +129,7 @@ def fill_error_stream(context: typer.Context) -> None:
 
 
 def _sample(name: str, summary: str, function: str | None = None) -> Command:
-    return Command(("conversations", name), "samples", summary, f"{HERE}:{function or name}")
+    return Command((name,), "samples", summary, f"{HERE}:{function or name}")
 
 
 TABLE = Table(
@@ -145,6 +145,5 @@ TABLE = Table(
         _sample("deaf", "Fail while standard error cannot be written", "fill_error_stream"),
         *(PRODUCT.commands[(name,)] for name in ("completion", "help", "version")),
     ),
-    groups=(Group(("conversations",), "Everything about conversations", short="conv"),),
-    synonyms={"status": "state"},
+    taken={"status": "state"},
 )

@@ -1,4 +1,4 @@
-"""`scopes conv bisect run`: the command, its input and environment, exit codes, signals."""
+"""`scopes bisect run`: the command, its input and environment, exit codes, signals."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_signal_ends_the_command_and_leaves_nothing(searched, tmp_path, number
 
 @pytest.mark.parametrize("word", ["start", "good", "reset"])
 def test_the_other_commands_of_git_bisect_name_this_one(searched, word):
-    assert "did you mean scopes conv bisect run?" in searched.run_refused("bisect", word, code=2)["hint"]
+    assert "did you mean scopes bisect run?" in searched.run_refused("bisect", word, code=2)["hint"]
 
 
 def test_nothing_is_stored(searched):

@@ -1,4 +1,4 @@
-"""`scopes conv bisect run`: which commands can judge a message, what they read, and what they cannot break."""
+"""`scopes bisect run`: which commands can judge a message, what they read, and what they cannot break."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scopes conv cat`: output and exit codes."""
+"""`scopes cat`: output and exit codes."""
 
 from __future__ import annotations
 

@@ -22,15 +22,15 @@ def needy(author: Annotated[str, typer.Option("--as", metavar="AGENT", help="Who
 
 @pytest.fixture
 def state():
-    return inspect_command(TABLE, TABLE.commands["conversations", "state"])
+    return inspect_command(TABLE.commands["conversations", "state"])
 
 
 def test_a_docstring_is_split_into_summary_text_and_examples(state):
     assert state.summary == "Print the settings of this run."
     assert state.text == "A paragraph that is\nwrapped."
     assert state.examples.splitlines() == [
-        'scopes conv state conv-001 "hello"',
-        "scopes conv state conv-001 --kind decision",
+        'scopes state conv-001 "hello"',
+        "scopes state conv-001 --kind decision",
     ]
 
 
@@ -42,9 +42,9 @@ def test_no_usage_repeats_dots():
 
 
 def test_a_command_without_text_or_examples_has_none():
-    bare = inspect_command(TABLE, TABLE.commands["conversations", "many"])
+    bare = inspect_command(TABLE.commands["conversations", "many"])
     assert (bare.text, bare.examples, bare.arguments, bare.options) == ("", "", (), ())
-    assert bare.usage == "scopes conv many"
+    assert bare.usage == "scopes many"
 
 
 def test_arguments_have_their_placeholder_as_name(state):
@@ -66,8 +66,8 @@ def test_a_switch_has_no_value(state):
 
 
 def test_a_required_option_is_in_the_usage_line():
-    command = Command(("conversations", "needy"), "", "Need", "tests.cli.test_command_docs:needy")
-    assert inspect_command(TABLE, command).usage == "scopes conv needy --as AGENT"
+    command = Command(("needy",), "", "Need", "tests.cli.test_command_docs:needy")
+    assert inspect_command(command).usage == "scopes needy --as AGENT"
 
 
 def test_global_options_are_documented_like_command_options():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scopes.cli.command_line import expects_value, is_option, split_words
 from scopes.cli.table import TABLE
 
-APPEND = ("conversations", "append")
+APPEND = ("append",)
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ def test_every_name_of_a_group_leads_to_the_same_command(typed):
 
 
 def test_top_level_commands_are_found_with_and_without_ai():
-    assert split_words(TABLE, ["undo"]).path == ("conversations", "undo")
-    assert split_words(TABLE, ["ai", "undo"]).path == ("conversations", "undo")
+    assert split_words(TABLE, ["undo"]).path == ("undo",)
+    assert split_words(TABLE, ["ai", "undo"]).path == ("undo",)
 
 
 def test_a_command_in_a_nested_group_is_found():
     line = split_words(TABLE, ["conv", "operations", "show", "x"])
-    assert line.path == ("conversations", "operations", "show")
+    assert line.path == ("operations", "show")
     assert line.rest == ["x"]
 
 

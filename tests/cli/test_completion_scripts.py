@@ -109,8 +109,8 @@ def test_zsh_completes_with_descriptions_and_offers_files_otherwise(shell):
 
 def test_fish_completes_commands_with_their_summaries(shell):
     program = f"source {ROOT}/completions/scopes.fish; complete -C '{{}}'"
-    assert shell("fish", "--no-config", "-c", program.format("scopes conv wai")) == ["wait\tWait for a signal"]
-    assert shell("fish", "--no-config", "-c", program.format("scopes conv state l")) == ["login-bug\tconversation"]
+    assert shell("fish", "--no-config", "-c", program.format("scopes wai")) == ["wait\tWait for a signal"]
+    assert shell("fish", "--no-config", "-c", program.format("scopes state l")) == ["login-bug\tconversation"]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

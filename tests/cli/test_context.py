@@ -1,4 +1,4 @@
-"""`scopes conv context`, `budget` and `history`: output and exit codes."""
+"""`scopes context`, `budget` and `history`: output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scopes conv context --diff`: words, output and exit codes."""
+"""`scopes context --diff`: words, output and exit codes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from scopes.cli.invocation import Invocation
 @pytest.fixture
 def invocation(tmp_path):
     made = Invocation(["conv", "append", "my secret words"], {"XDG_STATE_HOME": str(tmp_path)})
-    made.command = "scopes conv append"
+    made.command = "scopes append"
     made.stderr = io.StringIO()
     return made
 
@@ -36,7 +36,7 @@ def test_the_file_has_version_system_command_and_all_tracebacks(invocation):
     with open(write_crash_file(invocation, crash())) as file:
         text = file.read()
     assert text.startswith(f"scopes {__version__}\npython 3.")
-    assert "\ncommand scopes conv append\n" in text
+    assert "\ncommand scopes append\n" in text
     assert "KeyError: 'inner'" in text
     assert "ValueError: outer \\udcff" in text
 

@@ -1,4 +1,4 @@
-"""`scopes conv diff` and `scopes conv blame`: output and exit codes."""
+"""`scopes diff` and `scopes blame`: output and exit codes."""
 
 from __future__ import annotations
 

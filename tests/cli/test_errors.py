@@ -64,7 +64,7 @@ def test_a_crash_file_has_the_traceback_but_no_arguments(tmp_path):
     (path,) = (tmp_path / "scopes").iterdir()
     text = path.read_text()
     assert "ZeroDivisionError" in text
-    assert "command scopes conv raise" in text
+    assert "command scopes raise" in text
     assert "my secret" not in text
 
 

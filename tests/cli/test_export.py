@@ -1,4 +1,4 @@
-"""`scopes conv export`: output and exit codes."""
+"""`scopes export`: output and exit codes."""
 
 from __future__ import annotations
 

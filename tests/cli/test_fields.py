@@ -186,7 +186,7 @@ def test_templates_and_nul_work_on_commands_with_rows(words, conversation):
     conversation.append_typed("main", "decision", {"topic": "db", "decision": "SQLite"}, "alice")
     conversation.run("tag", conversation.id, "v1")
     conversation.run("append", conversation.id, "x", "--file", "edit:a.py")
-    command = words if words[0] in {"config", "doctor"} else ("conversations", *(word for word in words if word != "@"))
+    command = words if words[0] in {"config", "doctor"} else tuple(word for word in words if word != "@")
     column = read_rows(command).columns[0]
     rows = conversation.run(*words).splitlines()
     ended = conversation.run(*words, "-z")

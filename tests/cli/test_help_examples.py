@@ -27,7 +27,7 @@ MESSAGE_LINE = json.dumps({"author": "carol", "text": "hello"}) + "\n"
 ASKING = """echo '{"questions": [{"key": "Seeds", "id": "drop-ie11", "text": "Drop it?"}]}'"""
 INPUTS = {"git": "diff --git a/a.py b/a.py\n", "curl": MESSAGE_LIST, "echo": MESSAGE_LINE}
 EXAMPLES = {
-    path: inspect_command(TABLE, command).examples.splitlines()
+    path: inspect_command(command).examples.splitlines()
     for path, command in TABLE.commands.items()
     if path != ("help",)
 }
@@ -43,13 +43,13 @@ BEFORE = {
         ("merge", "conv-001", "--continue"),
         ("merge", "conv-001", "--source", "again", "--target", "release"),
     ),
-    "scopes conv merge conv-001 --continue": RESOLVED,
-    "scopes conv merge conv-001 --abort": STOPPED,
-    "scopes conv rebase conv-001 --continue": (
+    "scopes merge conv-001 --continue": RESOLVED,
+    "scopes merge conv-001 --abort": STOPPED,
+    "scopes rebase conv-001 --continue": (
         ("rebase", "conv-001/fix", "--onto", "main"),
         ("conflicts", "resolve", "conv-001", "1", "--take", "source"),
     ),
-    "scopes conv cherry-pick conv-001 --continue": (
+    "scopes cherry-pick conv-001 --continue": (
         ("cherry-pick", "conv-001", "fix~1", "--branch", "main"),
         ("conflicts", "resolve", "conv-001", "1", "--take", "source"),
     ),
@@ -62,7 +62,7 @@ BEFORE = {
     "scopes proposals apply": (("proposals", "accept", "p7q2", "--no-apply"),),
     "scopes proposals rollback": (("proposals", "accept", "p7q2"),),
     "scopes proposals feedback": (("proposals", "accept", "p7q2"),),
-    "scopes conv uncompact": (("compact", "conv-001/main", "--all"),),
+    "scopes uncompact": (("compact", "conv-001/main", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
     "scopes agents register analyst": (("agents", "remove", "analyst"),),
@@ -77,15 +77,15 @@ BEFORE = {
     ),
     "scopes facts propose conv-001 Seeds": (("facts", "promote", "conv-001", "budget"),),
     "scopes agents register carol": (("agents", "remove", "carol"),),
-    "scopes conv abandon conv-001/try-sqlite --revive": (("abandon", "conv-001", "try-sqlite"),),
+    "scopes abandon conv-001/try-sqlite --revive": (("abandon", "conv-001", "try-sqlite"),),
     "scopes config unset": (("config", "set", "scopes.durability", "fast"),),
-    "scopes conv rewind conv-001 --to": (("tag", "conv-001", "before-refactoring", "main~2"),),
-    "scopes conv tag conv-001 good": (("tag", "conv-001", "good", "--delete"),),
-    "scopes conv tag conv-001 good --delete": (),
+    "scopes rewind conv-001 --to": (("tag", "conv-001", "before-refactoring", "main~2"),),
+    "scopes tag conv-001 good": (("tag", "conv-001", "good", "--delete"),),
+    "scopes tag conv-001 good --delete": (),
     "scopes append conv-001 --from": (("delete-branch", "conv-001", "try-sqlite", "--force"),),
     "scopes branch try-sqlite": (("delete-branch", "conv-001", "try-sqlite", "--force"),),
-    "scopes conv branch conv-001 try-sqlite": (("delete-branch", "conv-001", "try-sqlite", "--force"),),
-    "scopes conv delete-branch conv-001 analysis/security-review": (("merge", "conv-001", "analysis/security-review"),),
+    "scopes branch conv-001 try-sqlite": (("delete-branch", "conv-001", "try-sqlite", "--force"),),
+    "scopes delete-branch conv-001 analysis/security-review": (("merge", "conv-001", "analysis/security-review"),),
     "scopes config get": (("config", "set", "scopes.author", "carol"),),
     "scopes config scopes.author": (("config", "set", "scopes.author", "carol"),),
     "scopes undo conv-001": (("tag", "conv-001", "x"),),
@@ -262,7 +262,7 @@ def id_for(store, path, words):
 
 
 def test_an_example_is_read_as_a_shell_reads_it():
-    assert calls_in("id=$(scopes conv new)") == (["conv", "new"], "")
+    assert calls_in("id=$(scopes new)") == (["conv", "new"], "")
     assert calls_in("git diff | scopes append conv-001 --as reviewer")[1].startswith("diff --git")
     assert calls_in("scopes show --format mermaid > branches.mmd") == (["show", "--format", "mermaid"], "")
     assert calls_in('eval "$(scopes completion bash)"        # in ~/.bashrc') == (["completion", "bash"], "")

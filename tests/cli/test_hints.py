@@ -194,7 +194,7 @@ def test_the_hint_about_a_missing_store_keeps_the_given_path(tmp_path):
         ("list --since 2026-02-28 --until 2026-02-01", 2, "--since '2026-02-28' is after --until '2026-02-01'"),
         ("log --since 2026-02-28 --until 2026-02-01", 2, "--since '2026-02-28' is after --until '2026-02-01'"),
         ("find tea", 2, "did you mean scopes search?"),
-        ("conflicts conv-001", 2, "did you mean scopes conv conflicts list conv-001?"),
+        ("conflicts conv-001", 2, "did you mean scopes conflicts list conv-001?"),
         ("files src/a.py", 4, "to find who touched it: scopes search file:src/a.py, or scopes blame src/a.py"),
     ],
 )

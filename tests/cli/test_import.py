@@ -1,4 +1,4 @@
-"""`scopes conv import`: output and exit codes."""
+"""`scopes import`: output and exit codes."""
 
 from __future__ import annotations
 

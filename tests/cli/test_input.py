@@ -69,7 +69,7 @@ def test_on_a_terminal_a_note_prints_how_to_end_the_input():
 
 @pytest.mark.parametrize("text", ["", "  \n", "-"])
 def test_an_empty_message_is_refused_unless_it_is_allowed(tmp_path, text):
-    """D4: `false | scopes conv append X -` stored an empty message with exit code 0."""
+    """D4: `false | scopes append X -` stored an empty message with exit code 0."""
     store = ("--store", str(tmp_path / "store.git"), "conv")
     assert scopes(*store, "new", table=PRODUCT).returncode == 0
     done = scopes(*store, "append", "conv-001", text, table=PRODUCT)

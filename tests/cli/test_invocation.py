@@ -18,7 +18,7 @@ NOTHING |= {"directories": (), "settings": (), "store": None, "color": None}
 
 def invocation(*arguments, environ=None, **options):
     made = Invocation(list(arguments), environ or {"HOME": "/home/carol"})
-    made.configure("scopes conv state", NOTHING | options)
+    made.configure("scopes state", NOTHING | options)
     return made
 
 

@@ -1,4 +1,4 @@
-"""`scopes conv list`: a list from the index is printed without opening the store."""
+"""`scopes list`: a list from the index is printed without opening the store."""
 
 from __future__ import annotations
 

@@ -27,19 +27,19 @@ def tricky() -> None:
       'kept  as    it is'
 
     Examples:
-      scopes conv tricky -- '.x' "a\\b"
+      scopes tricky -- '.x' "a\\b"
     """  # noqa: D301  the backspace is intended
 
 
-TRICKY = Command(("conversations", "tricky"), "", "Survive", "tests.cli.test_man_pages:tricky")
+TRICKY = Command(("tricky",), "", "Survive", "tests.cli.test_man_pages:tricky")
 
 
 def pages():
-    verbs = {page_name(TABLE, path): inspect_command(TABLE, command) for path, command in TABLE.commands.items()}
+    verbs = {page_name(path): inspect_command(command) for path, command in TABLE.commands.items()}
     made = {name: command_page(name, verb) for name, verb in verbs.items()}
     return made | {
         "scopes": root_page(PRODUCT, SETTINGS.items()),
-        "scopes-tricky": command_page("scopes-tricky", inspect_command(TABLE, TRICKY)),
+        "scopes-tricky": command_page("scopes-tricky", inspect_command(TRICKY)),
     }
 
 
@@ -83,7 +83,7 @@ def test_characters_special_to_roff_are_escaped(tmp_path):
         "survive \\what's `roff` would -eat",
         ".TH is no macro here, and 'neither is this.",
         'A\\backslash, a "quote", a dash -- and an é.',
-        "scopes conv tricky -- '.x' \"a\\b\"",
+        "scopes tricky -- '.x' \"a\\b\"",
     ):
         assert line in words
 
@@ -92,9 +92,9 @@ def test_a_page_has_the_texts_of_the_help(tmp_path):
     text, _ = shown(pages()["scopes-state"], tmp_path)
     words = " ".join(text.split())
     assert "scopes-state - print the settings of this run" in words
-    assert "scopes conv state [OPTIONS] CONV [TEXT...]" in words
+    assert "scopes state [OPTIONS] CONV [TEXT...]" in words
     assert "--branch, -b BRANCH Which branch (default: main)" in words
-    assert "scopes conv state conv-001 --kind decision" in words
+    assert "scopes state conv-001 --kind decision" in words
 
 
 def test_the_page_of_the_program_explains_exit_codes_environment_files_and_settings():
@@ -109,15 +109,13 @@ def test_the_page_of_the_program_refers_to_the_page_of_every_command():
 
 
 def test_the_default_group_is_left_out_of_page_names():
-    assert page_name(PRODUCT, ("conversations", "append")) == "scopes-append"
-    assert page_name(PRODUCT, ("conversations", "operations", "list")) == "scopes-operations-list"
+    assert page_name(PRODUCT, ("append",)) == "scopes-append"
+    assert page_name(PRODUCT, ("operations", "list")) == "scopes-operations-list"
     assert page_name(PRODUCT, ("config", "get")) == "scopes-config-get"
 
 
 def test_a_command_can_have_further_sections_between_its_options_and_examples():
-    page = command_page(
-        "scopes-tricky", inspect_command(TABLE, TRICKY), "# FIRST\n\nA text.\n\n  x = 1\n\n# SECOND\n\nb\n"
-    )
+    page = command_page("scopes-tricky", inspect_command(TRICKY), "# FIRST\n\nA text.\n\n  x = 1\n\n# SECOND\n\nb\n")
     titles = [line.removeprefix(".SH ") for line in page.splitlines() if line.startswith(".SH ")]
     assert titles[titles.index("OPTIONS") :][:4] == ["OPTIONS", "FIRST", "SECOND", "EXAMPLES"]
     assert ".nf\n  x = 1\n.fi" in page

@@ -1,4 +1,4 @@
-"""`scopes conv merge`: options, exit codes and errors."""
+"""`scopes merge`: options, exit codes and errors."""
 
 from __future__ import annotations
 

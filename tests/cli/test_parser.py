@@ -59,7 +59,7 @@ def test_without_options_the_defaults_apply(state):
         False,
         False,
     )
-    assert seen["command"] == "scopes conv state"
+    assert seen["command"] == "scopes state"
     assert seen["store"] is None
 
 
@@ -126,9 +126,9 @@ def test_a_hint_explains_the_separator_for_words_like_options(run):
     assert code == 2
     assert err.splitlines()[1:] == [
         "hint: see: scopes help state",
-        "hint: if -failed is not an option, put it after --: scopes conv state -- -failed",
+        "hint: if -failed is not an option, put it after --: scopes state -- -failed",
     ]
-    assert run("conv", "state", "a b", "-1 day failed")[2].endswith("scopes conv state 'a b' -- '-1 day failed'\n")
+    assert run("conv", "state", "a b", "-1 day failed")[2].endswith("scopes state 'a b' -- '-1 day failed'\n")
     assert "after --" not in run("conv", "state", "--failed")[2] + run("conv", "state", "-f")[2]
 
 
@@ -175,7 +175,7 @@ def test_help_needs_no_arguments_and_does_not_run_the_command(run, help_option):
     ):
         code, out, err = run(*words)
         assert (code, err) == (0, "")
-        assert out.startswith("usage: scopes conv state [OPTIONS] CONV [TEXT...]\n")
+        assert out.startswith("usage: scopes state [OPTIONS] CONV [TEXT...]\n")
 
 
 def test_a_value_that_looks_like_an_option_is_a_value_of_the_option_before_it(state):

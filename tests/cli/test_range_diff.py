@@ -1,4 +1,4 @@
-"""`scopes conv range-diff`: words, output and exit codes."""
+"""`scopes range-diff`: words, output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scopes conv search`: output and exit codes."""
+"""`scopes search`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_an_invalid_query_is_refused_with_its_position(searchable, query):
 
 
 def test_a_query_may_begin_with_a_minus(searchable):
-    assert "scopes conv search -- -parser" in searchable.run_refused("conv", "search", "-parser", code=2)["hint"]
-    assert "scopes conv search -- -nothing" in searchable.run_refused("conv", "search", "-nothing", code=2)["hint"]
+    assert "scopes search -- -parser" in searchable.run_refused("conv", "search", "-parser", code=2)["hint"]
+    assert "scopes search -- -nothing" in searchable.run_refused("conv", "search", "-nothing", code=2)["hint"]
     assert "-- -n" not in searchable.run_refused("conv", "search", "x", "-n", "many", code=2)["hint"]
     assert {hit["message"]["id"] for hit in found(searchable, "--", "-overflows")[0]} == {
         searchable.first,

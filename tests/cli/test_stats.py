@@ -1,4 +1,4 @@
-"""`scopes conv stats`: output and exit codes."""
+"""`scopes stats`: output and exit codes."""
 
 from __future__ import annotations
 

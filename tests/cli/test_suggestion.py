@@ -47,7 +47,7 @@ def test_without_a_suggestion_the_fallback_is_the_hint():
 
 def test_a_command_of_the_default_group_is_suggested_in_the_form_that_was_typed():
     assert hint("apend") == "did you mean scopes append?"
-    assert hint("conv", "shwo") == "did you mean scopes conv show?"
+    assert hint("conv", "shwo") == "did you mean scopes show?"
 
 
 def test_a_lifted_command_is_suggested_by_its_short_name():
@@ -84,7 +84,7 @@ def test_nothing_is_suggested_for_a_command_of_git_without_an_equivalent(word):
 
 def test_the_error_names_the_group_and_the_word():
     refusal = unknown_word(TABLE, split_words(TABLE, ["conv", "x\x1by"]))
-    assert refusal.message == "scopes conv has no command 'x\\x1by'"
+    assert refusal.message == "scopes has no command 'x\\x1by'"
     assert refusal.exit_code == 2
 
 

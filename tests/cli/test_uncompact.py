@@ -1,4 +1,4 @@
-"""`scopes conv uncompact`: output and exit codes."""
+"""`scopes uncompact`: output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scopes conv why`: output for people and for programs, exit codes, and errors with their cures."""
+"""`scopes why`: output for people and for programs, exit codes, and errors with their cures."""
 
 from __future__ import annotations
 

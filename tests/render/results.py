@@ -341,7 +341,7 @@ IMPORTED = Imported(
 
 CREATE = Operation(
     id=message_id("create"), kind="branch", summary=f"create {CONVERSATION}/{SECURITY}", actor="carol", time=CREATED,
-    command="scopes conv branch conv-001 --purpose analysis --agent 'code analyzer'",
+    command="scopes branch conv-001 --purpose analysis --agent 'code analyzer'",
     changes=(
         RefChange(f"refs/heads/{CONVERSATION}/{SECURITY}", None, oid("root")),
         RefChange(f"refs/scopes/meta/{CONVERSATION}", oid("meta"), oid("meta2")),
@@ -659,7 +659,7 @@ PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "
 STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "replayed": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
 KEPT = Note(
     "these branches keep the former messages: idea",
-    f"rebase one of them: scopes conv rebase {CONVERSATION} --branch idea",
+    f"rebase one of them: scopes rebase {CONVERSATION} --branch idea",
 )
 MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 CONTEXT = Context(

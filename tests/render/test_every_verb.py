@@ -233,7 +233,7 @@ def test_what_is_written_can_be_shown_in_every_way(sample):
 
 
 def test_a_script_can_feed_one_command_with_the_output_of_another(repository):
-    """S4-1, S4-2: id=$(scopes conv new); branch=$(scopes conv branch $id fix); message=$(scopes conv append ...)."""
+    """S4-1, S4-2: id=$(scopes new); branch=$(scopes branch $id fix); message=$(scopes append ...)."""
     conversation = piped(new(repository)).strip()
     name = piped(branch(repository, conversation, name="fix")).strip()
     message = piped(append(repository, f"{conversation}", plain_message("carol", "hi"), branch=name)).strip()

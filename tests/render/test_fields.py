@@ -176,4 +176,4 @@ def test_the_commits_of_a_conversation_are_reduced_to_rows_with_the_fields_alone
 
 @pytest.mark.parametrize("field", ["commit", "role", "evidence", "state", "is_gone", "replaced_by"])
 def test_show_knows_the_fields_of_commits(field):
-    assert field in read_rows(("conversations", "show")).names
+    assert field in read_rows(("show",)).names

@@ -42,10 +42,10 @@ def test_lines_break_before_words_and_inside_long_ones(line, rows):
 @pytest.mark.parametrize(
     ("line", "rows"),
     [
-        ("take a side:    scopes conv show conv-001 --json", ["take a side:", "scopes conv show conv-001 --json"]),
+        ("take a side:    scopes show conv-001 --json", ["take a side:", "scopes show conv-001 --json"]),
         ("undo: scopes undo, or stop: scopes a b c d e f g", ["undo: scopes undo, or stop:", "scopes a b c d e f g"]),
-        ("then: scopes conv rename conv-001 --title 'a, b; c' now", ["then:", "scopes conv rename conv-001 --title 'a, b; c' now"]),
-        ("see: scopes conv merge conv-001 --continue (or --abort)", ["see:", "scopes conv merge conv-001 --continue", "(or --abort)"]),
+        ("then: scopes rename conv-001 --title 'a, b; c' now", ["then:", "scopes rename conv-001 --title 'a, b; c' now"]),
+        ("see: scopes merge conv-001 --continue (or --abort)", ["see:", "scopes merge conv-001 --continue", "(or --abort)"]),
         ("scopes log conv-001 · scopes context conv-001", ["scopes log conv-001 ·", "scopes context conv-001"]),
         ("for exact counts: scopes fetch, or pip install 'a[b]' c", ["for exact counts: scopes fetch, or", "pip install 'a[b]' c"]),
         ("a bug in scopes that nobody has seen before today", ["a bug in scopes that nobody has seen", "before today"]),

@@ -1,4 +1,4 @@
-"""`scopes conv abandon`."""
+"""`scopes abandon`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def abandon(
     """Hide a branch from lists and keep its history.
 
     Examples:
-      scopes conv abandon conv-001 try-sqlite
-      scopes conv abandon conv-001/try-sqlite --revive
+      scopes abandon conv-001 try-sqlite
+      scopes abandon conv-001/try-sqlite --revive
     """
     invocation: Invocation = context.obj
     conversation, branch = require_branch(conversation, branch)

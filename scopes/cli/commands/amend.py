@@ -1,4 +1,4 @@
-"""`scopes conv amend`."""
+"""`scopes amend`."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def amend(
 
     Examples:
       scopes amend k3x9 "I meant port 8080"
-      scopes conv amend conv-001 k3x9 "I meant port 8080"
-      scopes conv amend conv-001 main~1 - < better.txt
-      scopes conv amend conv-001 k3x9 "SQLite after all" --data '{"topic": "db", "decision": "SQLite"}'
+      scopes amend conv-001 k3x9 "I meant port 8080"
+      scopes amend conv-001 main~1 - < better.txt
+      scopes amend conv-001 k3x9 "SQLite after all" --data '{"topic": "db", "decision": "SQLite"}'
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

@@ -1,4 +1,4 @@
-"""`scopes conv append`."""
+"""`scopes append`."""
 
 from __future__ import annotations
 
@@ -178,15 +178,15 @@ def append(
     can lose the last messages.
 
     Examples:
-      scopes conv append conv-001 --as planner "Start with the login form"
+      scopes append conv-001 --as planner "Start with the login form"
       scopes append conv-001 --from k3x9 --branch try-sqlite "What if we used SQLite?"
       scopes append conv-001/notes --create --as claude-code "SQLite: one file, no server"
       scopes append conv-001 --kind decision --topic 'batch size' '2000 refs per push'
       git diff | scopes append conv-001 --as reviewer
       scopes append conv-001 --as tester --binary --media-type image/png < screen.png
-      scopes conv append conv-001 --as bot --kind priority --data '{"task": "login", "urgency": "high"}'
-      scopes conv append conv-001 --jsonl messages.jsonl --atomic
-      echo '{"author": "carol", "text": "hello"}' | scopes conv append conv-001 --jsonl -
+      scopes append conv-001 --as bot --kind priority --data '{"task": "login", "urgency": "high"}'
+      scopes append conv-001 --jsonl messages.jsonl --atomic
+      echo '{"author": "carol", "text": "hello"}' | scopes append conv-001 --jsonl -
     """
     invocation: Invocation = context.obj
     given = _Given(conversation, branch, start, create, choose_text(text, text_option), author, author_kind)

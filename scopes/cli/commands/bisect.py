@@ -1,4 +1,4 @@
-"""`scopes conv bisect run`."""
+"""`scopes bisect run`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def bisect_run(
 
     Examples:
       scopes bisect run conv-001 -- sh -c '! grep -q localStorage'
-      scopes conv bisect run conv-001/main --good k3x9 --input state -- ./check-state.py
+      scopes bisect run conv-001/main --good k3x9 --input state -- ./check-state.py
       scopes bisect run --input none --timeout 60 -- sh -c 'scopes cat $SCOPES_MESSAGE | ./judge'
     """
     invocation: Invocation = context.obj

@@ -1,4 +1,4 @@
-"""`scopes conv blame`."""
+"""`scopes blame`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def blame(
     only one file has it.
 
     Examples:
-      scopes conv blame conv-001 --key decisions/auth
-      scopes conv blame conv-001/main --key decisions
+      scopes blame conv-001 --key decisions/auth
+      scopes blame conv-001/main --key decisions
       scopes blame conv-001 src/app.py
     """
     invocation: Invocation = context.obj

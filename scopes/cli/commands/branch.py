@@ -1,4 +1,4 @@
-"""`scopes conv branch`."""
+"""`scopes branch`."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def branch(
     Without a name it is named after --purpose and --agent. With none of these and no --from, the branches are listed.
 
     Examples:
-      scopes conv branch conv-001
-      scopes conv branch conv-001 --purpose alternative-solution --agent general-purpose
+      scopes branch conv-001
+      scopes branch conv-001 --purpose alternative-solution --agent general-purpose
       scopes branch try-sqlite
-      scopes conv branch conv-001 try-sqlite --from main~2
-      scopes conv branch conv-001/try-sqlite try-postgres
+      scopes branch conv-001 try-sqlite --from main~2
+      scopes branch conv-001/try-sqlite try-postgres
     """
     invocation: Invocation = context.obj
     if name is not None and name_option is not None:

@@ -1,4 +1,4 @@
-"""`scopes conv budget`."""
+"""`scopes budget`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def budget(
     scopes.budgetWindow and scopes.budgetContent the shares: scopes config set scopes.budgetWindow 70/20/10
 
     Examples:
-      scopes conv budget --window 200000
-      scopes conv budget --model claude-sonnet-4-5
-      scopes conv budget --window 1000000 --preset zen --json
+      scopes budget --window 200000
+      scopes budget --model claude-sonnet-4-5
+      scopes budget --window 1000000 --preset zen --json
     """
     invocation: Invocation = context.obj
     row = known_model(invocation, model)

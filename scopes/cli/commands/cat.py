@@ -1,4 +1,4 @@
-"""`scopes conv cat`."""
+"""`scopes cat`."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def cat(
     marked. --show-signature adds what git says about its signature, as in log.
 
     Examples:
-      scopes conv cat k3x9
+      scopes cat k3x9
       scopes cat main~2
-      scopes conv cat conv-001/main~2
-      scopes conv cat conv-001 k3x9
-      scopes conv cat k3x9 --raw | python -m json.tool
-      scopes conv cat k3x9 --original
+      scopes cat conv-001/main~2
+      scopes cat conv-001 k3x9
+      scopes cat k3x9 --raw | python -m json.tool
+      scopes cat k3x9 --original
     """
     invocation: Invocation = context.obj
     if inside is not None:

@@ -1,4 +1,4 @@
-"""`scopes conv changes`."""
+"""`scopes changes`."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def changes(
     JSON, source.
 
     Examples:
-      scopes conv changes conv-001
-      scopes conv changes conv-001 --field branches --since yesterday
-      scopes conv changes conv-001 --cause agent:reviewer --json
-      scopes conv changes conv-001 --branch main --op APPEND
+      scopes changes conv-001
+      scopes changes conv-001 --field branches --since yesterday
+      scopes changes conv-001 --cause agent:reviewer --json
+      scopes changes conv-001 --branch main --op APPEND
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

@@ -1,4 +1,4 @@
-"""`scopes conv checkout`."""
+"""`scopes checkout`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scopes conv cherry-pick`."""
+"""`scopes cherry-pick`."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def cherry_pick(
 
     Examples:
       scopes cherry-pick k3x9
-      scopes conv cherry-pick conv-001 fix~1 fix --branch main
-      scopes conv cherry-pick conv-001 k3x9 --dry-run
-      scopes conv cherry-pick conv-001 --continue
+      scopes cherry-pick conv-001 fix~1 fix --branch main
+      scopes cherry-pick conv-001 k3x9 --dry-run
+      scopes cherry-pick conv-001 --continue
     """
     invocation: Invocation = context.obj
     if not (continue_ or skip or abort):

@@ -1,4 +1,4 @@
-"""`scopes conv compact`."""
+"""`scopes compact`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def compact(
 ) -> int:
     """Add a summary that future context starts from.
 
-    The summary is made as by `scopes conv summarize`, of the previous compaction and all messages since. A context for
+    The summary is made as by `scopes summarize`, of the previous compaction and all messages since. A context for
     an agent starts at it. Nothing is removed: the messages stay in the history. If a source of the previous compaction
     was amended or retracted since, the summary is made of the messages themselves.
 
     Examples:
-      scopes conv compact conv-001
-      scopes conv compact conv-001/main --ratio 0.1
-      scopes conv compact conv-001 --dry-run
+      scopes compact conv-001
+      scopes compact conv-001/main --ratio 0.1
+      scopes compact conv-001 --dry-run
     """
     options = SummaryOptions(ratio, include_all, dry_run, built_in)
     return summarize_from_options(context.obj, conversation, options, compact=True)

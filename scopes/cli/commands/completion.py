@@ -18,7 +18,7 @@ def completion(
         typer.Argument(metavar="SHELL", help="The shell; or fzf (for bash and zsh), or fzf-fish"),
     ],
 ) -> int:
-    """Print a completion script for a shell.
+    """Print a completion script.
 
     It completes commands, options, conversations and branches. Packages install the scripts where the shell looks for
     them; if yours did not, load the script when the shell starts.

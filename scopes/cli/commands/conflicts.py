@@ -119,7 +119,7 @@ def conflicts_resolve(
     branch, with author, reason and the rejected values.
 
     --continue finishes the merge, rebase or cherry-pick in the same command if no conflict is open then; `scopes undo`
-    takes back both in one step. `scopes conv merge CONV --continue` finishes it later.
+    takes back both in one step. `scopes merge CONV --continue` finishes it later.
 
     If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
     says how, and --as-before takes the same value again. Earlier resolutions that contradict each other are only shown.
@@ -129,7 +129,7 @@ def conflicts_resolve(
       scopes conflicts resolve conv-001 1 --value "PostgreSQL for both"
       scopes conflicts resolve conv-001 1 --edit
       scopes conflicts resolve conv-001 1 --as-before
-      scopes conv merge conv-001 --continue
+      scopes merge conv-001 --continue
     """
     invocation: Invocation = context.obj
     options = ResolveOptions(

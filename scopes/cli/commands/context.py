@@ -1,4 +1,4 @@
-"""`scopes conv context`."""
+"""`scopes context`."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def context(
     recorded content then. The exit code is 0 if nothing differs, and 1 otherwise.
 
     Examples:
-      scopes conv context conv-001 --max-tokens 8000
-      scopes conv context --diff conv-001 main fix --task 'why does the login fail'
-      scopes conv context --work-item SHOP-12 --model gpt-4o --format messages
-      scopes conv context conv-001 --max-tokens 8000 -o context.md
-      scopes conv context conv-001/main --json
+      scopes context conv-001 --max-tokens 8000
+      scopes context --diff conv-001 main fix --task 'why does the login fail'
+      scopes context --work-item SHOP-12 --model gpt-4o --format messages
+      scopes context conv-001 --max-tokens 8000 -o context.md
+      scopes context conv-001/main --json
     """
     invocation: Invocation = context.obj
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)

@@ -1,4 +1,4 @@
-"""`scopes conv decisions`, `decisions accept`, `dismiss` and `withdraw`."""
+"""`scopes decisions`, `decisions accept`, `dismiss` and `withdraw`."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def decisions(
     do not know them, until `scopes decisions accept`; `scopes decisions dismiss` takes one off the list.
 
     Examples:
-      scopes conv decisions conv-001
+      scopes decisions conv-001
       scopes decisions conv-001 --candidates
-      scopes conv decisions conv-001/analysis/security-review
-      scopes conv decisions conv-001 --json
+      scopes decisions conv-001/analysis/security-review
+      scopes decisions conv-001 --json
     """
     invocation: Invocation = context.obj
     if candidates:

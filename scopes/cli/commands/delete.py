@@ -1,4 +1,4 @@
-"""`scopes conv delete`."""
+"""`scopes delete`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def delete(
     back with it.
 
     Examples:
-      scopes conv delete conv-001
-      scopes conv delete conv-001 --dry-run
+      scopes delete conv-001
+      scopes delete conv-001 --dry-run
       scopes undo
       scopes list --deleted
     """

@@ -1,4 +1,4 @@
-"""`scopes conv delete-branch`."""
+"""`scopes delete-branch`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def delete_branch(
     It moves to the trash; `scopes undo` restores it. The branch main and the active branch cannot be deleted.
 
     Examples:
-      scopes conv delete-branch conv-001 analysis/security-review
-      scopes conv delete-branch conv-001/try-sqlite --force --dry-run
-      scopes conv delete-branch conv-001/try-sqlite --force
+      scopes delete-branch conv-001 analysis/security-review
+      scopes delete-branch conv-001/try-sqlite --force --dry-run
+      scopes delete-branch conv-001/try-sqlite --force
     """
     invocation: Invocation = context.obj
     conversation, branch = require_branch(conversation, branch)

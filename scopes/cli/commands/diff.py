@@ -1,4 +1,4 @@
-"""`scopes conv diff`."""
+"""`scopes diff`."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def diff(
 
     Examples:
       scopes diff main fix
-      scopes conv diff conv-001 main..analysis/security-review
-      scopes conv diff conv-001 main fix
-      scopes conv diff conv-001 conv-002 --stat
-      scopes conv diff conv-001 main~5..main
+      scopes diff conv-001 main..analysis/security-review
+      scopes diff conv-001 main fix
+      scopes diff conv-001 conv-002 --stat
+      scopes diff conv-001 main~5..main
       scopes diff --commit HEAD
     """
     invocation: Invocation = context.obj

@@ -1,4 +1,4 @@
-"""`scopes conv export`."""
+"""`scopes export`."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def export(
     secret. With --allow-secrets they pass this time; scopes secrets allow is for good.
 
     Examples:
-      scopes conv export conv-001 > transcript.md
-      scopes conv export conv-001 --all --format json --output conv-001.json
-      scopes conv export conv-001 --all --format html --output conv-001.html
-      scopes conv export --all-conversations --format html --output site
-      scopes conv export conv-001/main --format openai | jq length
-      scopes conv export conv-001 --format atif --output trajectory.json
-      scopes conv export conv-001 --all --format parquet --output conv-001.parquet
-      scopes conv export conv-002 --format original --output backup/
+      scopes export conv-001 > transcript.md
+      scopes export conv-001 --all --format json --output conv-001.json
+      scopes export conv-001 --all --format html --output conv-001.html
+      scopes export --all-conversations --format html --output site
+      scopes export conv-001/main --format openai | jq length
+      scopes export conv-001 --format atif --output trajectory.json
+      scopes export conv-001 --all --format parquet --output conv-001.parquet
+      scopes export conv-002 --format original --output backup/
       scopes export conv-001 --format agent-trace > traces.jsonl
       scopes export conv-001 --format git-ai --notes
       scopes export conv-001 --redact > transcript.md

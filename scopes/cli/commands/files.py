@@ -1,4 +1,4 @@
-"""`scopes conv files`."""
+"""`scopes files`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def files(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
 
     Examples:
       scopes files
-      scopes conv files conv-001/main
-      scopes conv files conv-001 --json
+      scopes files conv-001/main
+      scopes files conv-001 --json
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

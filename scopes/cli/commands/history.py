@@ -1,4 +1,4 @@
-"""`scopes conv history`."""
+"""`scopes history`."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def history(
     worktrees, or outside of git of that directory alone. --memory all takes those of all projects.
 
     Examples:
-      scopes conv history conv-001 --preview
-      scopes conv history conv-001/main --for-prompt -n 20 --max-tokens 4000
-      scopes conv history conv-001 --for-prompt --with-tools full
-      scopes conv history conv-001 --for-prompt --with-memory
-      scopes conv history conv-001 --inject-preview --memory all
+      scopes history conv-001 --preview
+      scopes history conv-001/main --for-prompt -n 20 --max-tokens 4000
+      scopes history conv-001 --for-prompt --with-tools full
+      scopes history conv-001 --for-prompt --with-memory
+      scopes history conv-001 --inject-preview --memory all
     """
     invocation: Invocation = context.obj
     if not (for_prompt or preview or inject_preview):

@@ -1,4 +1,4 @@
-"""`scopes conv import`."""
+"""`scopes import`."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def import_(
     named file has no known format, the exit code is 7, or 1 if others were imported. See JOINS in the manual page.
 
     Examples:
-      scopes conv import
-      scopes conv import ~/.claude/projects/-home-carol-shop
-      curl -s "$URL" | scopes conv import -
-      scopes conv import ~/.local/share/opencode/opencode.db
-      scopes conv import --dry-run --since '7 days ago'
-      scopes conv import --project ~/work/shop --report
-      scopes conv import --list
-      scopes conv import --sample-sessions
+      scopes import
+      scopes import ~/.claude/projects/-home-carol-shop
+      curl -s "$URL" | scopes import -
+      scopes import ~/.local/share/opencode/opencode.db
+      scopes import --dry-run --since '7 days ago'
+      scopes import --project ~/work/shop --report
+      scopes import --list
+      scopes import --sample-sessions
     """
     invocation: Invocation = context.obj
     if list_ or sample or sample_sessions:

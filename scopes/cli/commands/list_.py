@@ -1,4 +1,4 @@
-"""`scopes conv list`."""
+"""`scopes list`."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def list_(
     have copy_of, the id of the original.
 
     Examples:
-      scopes conv list
-      scopes conv list -n 50 --since '2 weeks ago'
-      scopes conv list --project . --agent claude-code
-      scopes conv list --model opus --tag good
-      scopes conv list --format '{id} {project} {messages} {title}'
-      scopes conv list --json
+      scopes list
+      scopes list -n 50 --since '2 weeks ago'
+      scopes list --project . --agent claude-code
+      scopes list --model opus --tag good
+      scopes list --format '{id} {project} {messages} {title}'
+      scopes list --json
       scopes list --deleted
       scopes list --remote origin -n 100
     """

@@ -1,4 +1,4 @@
-"""`scopes conv log`."""
+"""`scopes log`."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def log(
     Examples:
       scopes log
       scopes log conv-001 -5
-      scopes conv log conv-001 --all --graph --oneline
-      scopes conv log conv-001 --grep 'safari|webkit' -i --oneline
-      scopes conv log conv-001 --full -n 5
-      scopes conv log conv-001/analysis/security-review --author reviewer --since '2 days ago'
-      scopes conv log conv-001 main..analysis/security-review
-      scopes conv log conv-001 -- src/login.py
+      scopes log conv-001 --all --graph --oneline
+      scopes log conv-001 --grep 'safari|webkit' -i --oneline
+      scopes log conv-001 --full -n 5
+      scopes log conv-001/analysis/security-review --author reviewer --since '2 days ago'
+      scopes log conv-001 main..analysis/security-review
+      scopes log conv-001 -- src/login.py
       scopes log --commit HEAD~2 --full
     """
     invocation: Invocation = context.obj

@@ -1,4 +1,4 @@
-"""`scopes conv merge`."""
+"""`scopes merge`."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def merge(
 
     Examples:
       scopes merge conv-001 analysis/security-review
-      scopes conv merge conv-001 --source fix --target main --dry-run
+      scopes merge conv-001 --source fix --target main --dry-run
       scopes conflicts list conv-001
-      scopes conv merge conv-001 --continue
-      scopes conv merge conv-001 --abort
+      scopes merge conv-001 --continue
+      scopes merge conv-001 --abort
     """
     invocation: Invocation = context.obj
     if source is None and not (continue_ or abort):

@@ -123,7 +123,7 @@ def merge_requests_merge(
     Examples:
       scopes merge-requests merge conv-001 1
       scopes mr merge 1 --no-ff -m "Reviewed by carol"
-      scopes conv merge conv-001 --continue
+      scopes merge conv-001 --continue
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

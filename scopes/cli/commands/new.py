@@ -1,4 +1,4 @@
-"""`scopes conv new`."""
+"""`scopes new`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def new(
 
     Examples:
       scopes new "Login fails on Safari"
-      scopes conv new --title "Login fails on Safari"
-      scopes conv new --project ~/work/shop
-      scopes conv new --id login-bug --participant planner --participant reviewer
-      id=$(scopes conv new)
+      scopes new --title "Login fails on Safari"
+      scopes new --project ~/work/shop
+      scopes new --id login-bug --participant planner --participant reviewer
+      id=$(scopes new)
     """
     invocation: Invocation = context.obj
     if text is not None and title is not None:

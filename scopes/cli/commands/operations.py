@@ -1,4 +1,4 @@
-"""`scopes conv operations list` and `show`."""
+"""`scopes operations list` and `show`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def operations_list(
     deleted cannot be named any more.
 
     Examples:
-      scopes conv operations list
-      scopes conv log conv-001 --at-operation @-
-      scopes conv list --at-operation '2 hours ago'
-      scopes conv operations list -n 5 --json
+      scopes operations list
+      scopes log conv-001 --at-operation @-
+      scopes list --at-operation '2 hours ago'
+      scopes operations list -n 5 --json
     """
     invocation: Invocation = context.obj
     return invocation.show(list_operations(invocation.repository(), limit=count))
@@ -47,7 +47,7 @@ def operations_show(
     one before that time.
 
     Examples:
-      scopes conv operations show k3x9
+      scopes operations show k3x9
       scopes operations show @
     """
     invocation: Invocation = context.obj

@@ -1,4 +1,4 @@
-"""`scopes conv range-diff`."""
+"""`scopes range-diff`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def range_diff(
 
     Examples:
       scopes range-diff main fix@{1} fix
-      scopes conv range-diff conv-001 main try-1 try-2
-      scopes conv range-diff conv-001 main~5..main fix~5..fix --no-patch
-      scopes conv range-diff run-1 run-2 --json
+      scopes range-diff conv-001 main try-1 try-2
+      scopes range-diff conv-001 main~5..main fix~5..fix --no-patch
+      scopes range-diff run-1 run-2 --json
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

@@ -1,4 +1,4 @@
-"""`scopes conv rebase`."""
+"""`scopes rebase`."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def rebase(
     messages of that branch are left out, and a note says how many; --from-base takes them too.
 
     Examples:
-      scopes conv rebase conv-001 --branch fix --onto main
-      scopes conv rebase conv-001/fix --onto main~2 --dry-run
-      scopes conv rebase conv-001 --continue
+      scopes rebase conv-001 --branch fix --onto main
+      scopes rebase conv-001/fix --onto main~2 --dry-run
+      scopes rebase conv-001 --continue
     """
     invocation: Invocation = context.obj
     step = requested_step(

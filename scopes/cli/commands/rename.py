@@ -1,4 +1,4 @@
-"""`scopes conv rename`."""
+"""`scopes rename`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def rename(
     """Rename a conversation or a branch.
 
     Examples:
-      scopes conv rename conv-001 --title "Login fails on Safari"
-      scopes conv rename conv-001 login-bug
-      scopes conv rename conv-001 --branch try-sqlite alternative/sqlite
-      scopes conv rename conv-001/try-sqlite alternative/sqlite
+      scopes rename conv-001 --title "Login fails on Safari"
+      scopes rename conv-001 login-bug
+      scopes rename conv-001 --branch try-sqlite alternative/sqlite
+      scopes rename conv-001/try-sqlite alternative/sqlite
     """
     invocation: Invocation = context.obj
     conversation, branch = split_branch(conversation, branch)

@@ -1,4 +1,4 @@
-"""`scopes conv reproject`."""
+"""`scopes reproject`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def reproject(
     A file with several conversations is read as a whole. Sources of which messages were purged stay as they are.
 
     Examples:
-      scopes conv reproject --dry-run
-      scopes conv reproject conv-001
-      scopes conv reproject conv-001 --json
+      scopes reproject --dry-run
+      scopes reproject conv-001
+      scopes reproject conv-001 --json
       scopes undo
     """
     invocation: Invocation = context.obj

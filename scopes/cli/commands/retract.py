@@ -1,4 +1,4 @@
-"""`scopes conv retract`."""
+"""`scopes retract`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def retract(
     conversation before it.
 
     Examples:
-      scopes conv retract k3x9
-      scopes conv retract conv-001 k3x9 --reason "wrong file"
+      scopes retract k3x9
+      scopes retract conv-001 k3x9 --reason "wrong file"
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

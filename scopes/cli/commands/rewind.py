@@ -1,4 +1,4 @@
-"""`scopes conv rewind`."""
+"""`scopes rewind`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def rewind(
 ) -> int:
     """Move a branch back to an earlier message.
 
-    -n counts the messages as `scopes conv log -n` shows them. The messages that a merge brought are removed together
+    -n counts the messages as `scopes log -n` shows them. The messages that a merge brought are removed together
     with the merge, or not at all. `scopes undo` restores the branch.
 
     Examples:
-      scopes conv rewind conv-001
-      scopes conv rewind conv-001/main -n 3
-      scopes conv rewind conv-001/main -n 3 --dry-run
-      scopes conv rewind conv-001 --to before-refactoring
+      scopes rewind conv-001
+      scopes rewind conv-001/main -n 3
+      scopes rewind conv-001/main -n 3 --dry-run
+      scopes rewind conv-001 --to before-refactoring
     """
     invocation: Invocation = context.obj
     return invocation.show(

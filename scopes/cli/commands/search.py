@@ -1,4 +1,4 @@
-"""`scopes conv search`."""
+"""`scopes search`."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def search(
 
     Examples:
       scopes search parser error
-      scopes conv search '"stack overflow" -test kind:answer' conv-001
-      scopes conv search 'in:tool_result fail* after:yesterday' --newest
-      scopes conv search login --since '5 months ago'
+      scopes search '"stack overflow" -test kind:answer' conv-001
+      scopes search 'in:tool_result fail* after:yesterday' --newest
+      scopes search login --since '5 months ago'
       scopes search tool:Bash is:failed --count
-      scopes conv search 'cookie login safari' --any
-      scopes conv search --regex 'TODO\(\w+\)'
-      scopes conv search 'in:tool_result re:"[Pp]anic" -re:"test_"'
-      scopes conv search 'file:src/login.py (bug OR fix)' --context 1
+      scopes search 'cookie login safari' --any
+      scopes search --regex 'TODO\(\w+\)'
+      scopes search 'in:tool_result re:"[Pp]anic" -re:"test_"'
+      scopes search 'file:src/login.py (bug OR fix)' --context 1
       scopes search login --remote-titles
     """
     invocation: Invocation = context.obj

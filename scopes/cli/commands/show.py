@@ -1,4 +1,4 @@
-"""`scopes conv show`."""
+"""`scopes show`."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def show(
 
     Examples:
       scopes show
-      scopes conv show conv-001/main
-      scopes conv show conv-001 --format mermaid > branches.mmd
-      scopes conv show conv-001 --json
+      scopes show conv-001/main
+      scopes show conv-001 --format mermaid > branches.mmd
+      scopes show conv-001 --json
       scopes show conv-001 --commits
       scopes show conv-001 --commits --fields commit,role,level,turn
     """

@@ -1,4 +1,4 @@
-"""`scopes conv stats`."""
+"""`scopes stats`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def stats(
     as a search without matches.
 
     Examples:
-      scopes conv stats
-      scopes conv stats conv-001
-      scopes conv stats conv-001/main
-      scopes conv stats conv-001 --json
+      scopes stats
+      scopes stats conv-001
+      scopes stats conv-001/main
+      scopes stats conv-001 --json
     """
     invocation: Invocation = context.obj
     return invocation.show(run_stats(invocation.repository(), where))

@@ -1,4 +1,4 @@
-"""`scopes conv summarize`."""
+"""`scopes summarize`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def summarize(
     are replaced, because the command may send it to a model.
 
     Examples:
-      scopes conv summarize conv-001
-      scopes conv summarize conv-001/main --all --ratio 0.1 --dry-run
-      scopes conv summarize conv-001 --status
+      scopes summarize conv-001
+      scopes summarize conv-001/main --all --ratio 0.1 --dry-run
+      scopes summarize conv-001 --status
     """
     invocation: Invocation = context.obj
     name, branch = split_branch(conversation, branch)

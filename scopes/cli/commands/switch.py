@@ -1,4 +1,4 @@
-"""`scopes conv switch`."""
+"""`scopes switch`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def switch(
 
     Examples:
       scopes switch main
-      scopes conv switch conv-001 main
-      scopes conv switch conv-001 analysis/security-review
+      scopes switch conv-001 main
+      scopes switch conv-001 analysis/security-review
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()

@@ -1,4 +1,4 @@
-"""`scopes conv tag`."""
+"""`scopes tag`."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def tag(
     A tag is a fixed name for a message. It can be used wherever a message is named.
 
     Examples:
-      scopes conv tag conv-001 before-refactoring
-      scopes conv tag conv-001/analysis/security-review reviewed
-      scopes conv tag conv-001 good main~3
-      scopes conv tag conv-001
-      scopes conv tag conv-001 good --delete
+      scopes tag conv-001 before-refactoring
+      scopes tag conv-001/analysis/security-review reviewed
+      scopes tag conv-001 good main~3
+      scopes tag conv-001
+      scopes tag conv-001 good --delete
     """
     invocation: Invocation = context.obj
     conversation, branch = split_branch(conversation, None)

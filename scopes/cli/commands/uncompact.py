@@ -1,4 +1,4 @@
-"""`scopes conv uncompact`."""
+"""`scopes uncompact`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def uncompact(
 ) -> int:
     """Make contexts start from the full history again.
 
-    Takes back what `scopes conv compact`, or the compaction of an imported session, does to contexts: they start at the
+    Takes back what `scopes compact`, or the compaction of an imported session, does to contexts: they start at the
     first message again, or with --last at the compaction before. The compactions stay in the history, each with a
     notice that retracts it, and new summaries are not made of them. `scopes undo` restores them.
 
     Examples:
-      scopes conv uncompact conv-001
-      scopes conv uncompact conv-001/main --last --reason "it forgot the schema"
-      scopes conv uncompact conv-001 --dry-run
+      scopes uncompact conv-001
+      scopes uncompact conv-001/main --last --reason "it forgot the schema"
+      scopes uncompact conv-001 --dry-run
     """
     invocation: Invocation = context.obj
     return invocation.show(

@@ -39,7 +39,7 @@ def undo(
       scopes undo
       scopes undo --dry-run
       scopes undo conv-001
-      scopes conv operations list
+      scopes operations list
       scopes undo k3x9
     """
     invocation: Invocation = context.obj

@@ -1,4 +1,4 @@
-"""`scopes conv usage`."""
+"""`scopes usage`."""
 
 from __future__ import annotations
 

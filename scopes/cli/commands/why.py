@@ -1,4 +1,4 @@
-"""`scopes conv why`."""
+"""`scopes why`."""
 
 from __future__ import annotations
 

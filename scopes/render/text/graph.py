@@ -1,4 +1,4 @@
-r"""Draw the commit graph of `scopes conv log --graph`, row by row while commits are read.
+r"""Draw the commit graph of `scopes log --graph`, row by row while commits are read.
 
     ● │     a merge: its first parent stays in its column,
     ├─┼─╮   its second parent opens a column; a crossed line is unrelated

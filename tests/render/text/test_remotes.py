@@ -96,7 +96,7 @@ def test_a_secret_in_many_places_is_one_row_on_a_terminal():
 
 
 @pytest.mark.parametrize(
-    ("conversations", "default", "hint"),
+    ("default", "hint"),
     [
         (3, True, "get them: scopes fetch"),
         (3, False, "scopes fetch --remote usb"),
