@@ -111,7 +111,7 @@ def judge_outcome(outcome: Outcome, point: Point, index: int | None, expectation
         return
     if code not in {*EXIT_CODES, point.verb.code}:
         yield f"exit code {code}: {outcome.stderr.strip()[-300:]}"
-    if "Traceback" in outcome.stderr or len(lines) > 2 or (code != point.verb.code and not lines):
+    if "Traceback" in outcome.stderr or (code != point.verb.code and not 1 <= len(lines) <= 2):
         yield f"standard error: {outcome.stderr.strip()[-300:]!r}"
     last = len(expectation.states) - 1
     if code == point.verb.code and index != last:
