@@ -120,10 +120,12 @@ def set_setting(
     path = own if level == "user" or repository is None else repository.config.store_file
     before = read_setting(path, key)
     with defer_signals():
-        if not write_setting(path, key, value):
-            raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
-        if repository is not None:
-            repository.caller.on_commit(f"the setting {key}")
+        try:
+            if not write_setting(path, key, value):
+                raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
+        finally:  # also if it was written and could not be synced
+            if repository is not None and before != value == read_setting(path, key):
+                repository.caller.on_commit(f"the setting {key}")
     return ConfigValue(key=key, value=value, origin=level, written=True, before=before)
 
 
