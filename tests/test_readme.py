@@ -12,8 +12,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-
 from scopes.cli.command_docs import read_docs
+
 from scopes.cli.command_line import before_separator, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import TABLE

@@ -6,8 +6,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 from scopes.cli.completion_values import list_values
+
 from tests.support.examples import amount
 
 
@@ -37,7 +37,9 @@ def test_a_row_in_a_pipe_has_every_column(registered):
     rows = [row.split("\t") for row in registered.run("agents", "list").splitlines()]
     assert rows == [["1", "reviewer", "ai", "yes", "0", "review", "spec", ""], ["", "carol", "", "", "1", "", "", ""]]
     assert registered.run("agents", "list", "--registered", "--format", "{number}:{name}") == "1:reviewer\n"
-    assert registered.run("agents", "list", "--fields", "name,capabilities", "--available") == "reviewer\treview\n"
+    assert (
+        registered.run("agents", "list", "--format", r"{name}\t{capabilities}", "--available") == "reviewer\treview\n"
+    )
 
 
 def test_a_card_is_piped_from_one_store_to_another_name(registered):

@@ -10,9 +10,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from scopes.cli.inspect_command import inspect_command
 
 from scopes import clock
-from scopes.cli.inspect_command import inspect_command
 from scopes.cli.table import TABLE
 from tests.cli.contract import copy_world
 from tests.cli.conversation import Conversation

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-
 from scopes.cli.command_docs import read_docs
+
 from scopes.cli.command_line import LONG, SHORT, before_separator, split_words
 from scopes.cli.table import TABLE
 from tests.cli.running import PRODUCT, scopes

@@ -115,7 +115,7 @@ def test_fields_are_those_of_the_rows(noun):
     word = "server" if noun == "mcp" else "skill"
     expected = [(row["target"], row["condition"]) for row in rows(noun)]
     assert len(expected) == len(NAMES[noun])
-    lines = run(noun, "status", "--fields", f"agent,{word}").stdout.splitlines()
+    lines = run(noun, "status", "--format", f"{{agent}}\t{{{word}}}").stdout.splitlines()
     assert [tuple(line.split("\t")) for line in lines] == expected
-    chosen = rows(noun, "--fields", "target,condition,file")
+    chosen = rows(noun, "--format", r"{target}\t{condition}\t{file}")
     assert [(each["target"], each["condition"]) for each in chosen] == expected

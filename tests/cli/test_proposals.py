@@ -6,9 +6,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from scopes.cli.completion_values import list_values
 
 from scopes.cli.completion import complete
-from scopes.cli.completion_values import list_values
 from scopes.cli.table import TABLE
 
 
@@ -40,7 +40,8 @@ def test_a_proposal_is_created_listed_and_shown(proposed):
     assert [(each["decision"], each["state"]) for each in shown["history"]] == [("create", "pending")]
     assert "Confidence: High (0.6)" in proposed.run("proposals", "show", f"{proposed.id}/main", proposed.proposal[:6])
     assert (
-        proposed.run("proposals", "list", "--fields", "id,state,entity") == f"{proposed.proposal}\tpending\ttask/42\n"
+        proposed.run("proposals", "list", "--format", r"{id}\t{state}\t{entity}")
+        == f"{proposed.proposal}\tpending\ttask/42\n"
     )
     proposed.run("undo")
     assert proposed.run("proposals", "list") == ""
@@ -145,7 +146,7 @@ def test_a_proposal_is_tested_accepted_and_rolled_back(proposed):
         "value": "done"
     }
     proposed.run("undo")
-    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
+    assert proposed.run("proposals", "list", "--format", "{state}") == "pending\n"
 
 
 def test_accepting_and_applying_can_be_two_commands(proposed):
@@ -191,7 +192,7 @@ def test_a_review_that_is_not_possible_is_refused(proposed, words, code, text):
     """S4-58."""
     error = proposed.run_refused("proposals", *(word.format(proposal=proposed.proposal) for word in words), code=code)
     assert text in error["message"]
-    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
+    assert proposed.run("proposals", "list", "--format", "{state}") == "pending\n"
 
 
 def test_of_several_processes_that_accept_one_accepts(proposed):
@@ -227,7 +228,7 @@ def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):
     (conflict,) = done["conflicts"]
     assert conflict["key"] == f"reviews/{proposed.proposal}"
     proposed.run("conflicts", "resolve", proposed.id, "1", "--take", "source", "--continue")
-    assert proposed.run("proposals", "list", f"{proposed.id}/main", "--fields", "state") == "accepted\n"
+    assert proposed.run("proposals", "list", f"{proposed.id}/main", "--format", "{state}") == "accepted\n"
 
 
 def test_a_message_that_only_says_it_is_a_review_changes_nothing(proposed):

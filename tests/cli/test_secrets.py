@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from scopes.cli.completion_values import list_values
 
 from scopes import clock
-from scopes.cli.completion_values import list_values
 from scopes.errors import Corrupt
 from scopes.secrets.allowed import decode_allowed, encode_allowed, read_allowed
 from scopes.secrets.identity import identify_with

@@ -77,7 +77,7 @@ def test_fields_and_templates_have_the_columns(store):
         f"{OPUS}: 7500 0.007500",
         "stub:  ",
     ]
-    assert usage(store, "--by", "model", "--fields", "model,cost_micros").stdout.splitlines()[1] == "stub\t"
+    assert usage(store, "--by", "model", "--format", r"{model}\t{cost_micros}").stdout.splitlines()[1] == "stub\t"
 
 
 def test_prices_are_those_of_a_file_or_of_the_setting(store, tmp_path):
