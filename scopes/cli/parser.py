@@ -145,7 +145,7 @@ def _separator_hint(error: TyperException, spelling: str, words: list[str]) -> I
 def _usage_error(error: TyperException, hint: str, line: CommandLine) -> Invalid:
     """Convert an error of typer to our form: no capital, no full stop, and a hint, the nearest option if any."""
     option = getattr(error, "option_name", "")
-    meant = None if line.command is None else command_of_option(line.command.path, option)
+    meant = command_of_option(line.path, option) if option in line.rest else []
     near = meant or nearest(option, getattr(error, "possibilities", None) or ())
     message = str(error) if hasattr(error, "possibilities") else error.format_message()
     extra = _EXTRA_ARGUMENTS.match(message)

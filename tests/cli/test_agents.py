@@ -6,7 +6,6 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from scopes.cli.completion_values import list_values
 
 from tests.support.examples import amount
 
@@ -93,12 +92,6 @@ def test_a_terminal_shows_who_is_available(registered):
     registered.run("agents", "register", "planner", "--away")
     text = registered.run("agents", "list", "--available")
     assert "planner" not in text
-
-
-def test_registered_agents_complete(registered):
-    """Participants who are not registered cannot be changed."""
-    found = list_values("AGENT|NUMBER", registered.store, registered.id, "")
-    assert found == [("reviewer", "number 1, available")]
 
 
 def test_a_message_is_sent_read_and_acknowledged(registered):

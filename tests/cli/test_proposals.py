@@ -6,10 +6,6 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from scopes.cli.completion_values import list_values
-
-from scopes.cli.completion import complete
-from scopes.cli.table import TABLE
 
 
 @pytest.fixture
@@ -116,13 +112,6 @@ def test_a_mistake_names_what_is_wrong(conversation, words, code, text):
     assert text in error["message"]
 
 
-def test_open_proposals_complete_and_closed_ones_where_they_are_asked_for(proposed):
-    proposed.run("proposals", "create", proposed.id, "task/42", "status=review", "--as", "planner")
-    assert len(list_values("PROPOSAL", proposed.store, proposed.id, "")) == 1
-    found = list_values("PROPOSAL", proposed.store, proposed.id, "", ended=True)
-    assert [text for _, text in found] == ["task/42: status (pending)", "task/42: status, labels (superseded)"]
-
-
 def test_the_text_of_the_message_says_what_is_proposed(proposed):
     text = proposed.run("cat", proposed.proposal, "--json")["text"]
     assert text == 'Proposal for task/42: status: none -> "done", labels: none -> ["ui"]\n\nall tests pass'
@@ -202,21 +191,6 @@ def test_of_several_processes_that_accept_one_accepts(proposed):
     assert sorted(each.returncode for each in done) == [0, 1, 1, 1]
     assert all("is applied and cannot be accepted" in each.stderr for each in done if each.returncode)
     assert len(proposed.run("proposals", "show", proposed.proposal, "--json")["history"]) == 3
-
-
-@pytest.mark.parametrize(
-    ("words", "values"),
-    [
-        (("list", "--state", "a"), ["accepted", "applied"]),
-        (("reject", "--reason", "t"), ["too-risky"]),
-        (("create", "--category", "b"), ["breakdown", "bug-fix"]),
-        (("create", "--risk", "l"), ["low"]),
-        (("create", "--request-type", "d"), ["discuss"]),
-    ],
-)
-def test_words_of_the_document_complete(words, values, tmp_path):
-    found = complete(TABLE, ["proposals", *words], {"SCOPES_STORE": str(tmp_path)})
-    assert sorted(value for value, _ in found) == values
 
 
 def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):

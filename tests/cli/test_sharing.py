@@ -356,9 +356,6 @@ def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
         (("push", "origin", "conv-001"), 4, "scopes push conv-001 --remote origin"),
         (("fetch", "origin"), 4, "scopes fetch --remote origin"),
         (("pull", "origin", "main"), 4, "scopes pull --remote origin"),
-        (("push", "-f"), 2, "scopes push CONV --force"),
-        (("fetch", "--dry-run"), 2, "scopes fetch --manifests"),
-        (("fetch", "--prune"), 2, "scopes fetch"),
     ],
 )
 @pytest.mark.every_case("each is a habit of its own")

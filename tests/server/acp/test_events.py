@@ -129,7 +129,7 @@ def test_an_unknown_field_of_a_row_is_refused_with_those_that_there_are(desk, na
     desk.run("first")
     done = scopes("acp", name, "--format", "{agnet}", table=PRODUCT)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "did you mean agent?" in done.stderr
+    assert "did you mean {agent}?" in done.stderr
 
 
 def test_a_log_that_is_full_is_kept_once(tmp_path):
