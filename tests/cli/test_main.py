@@ -111,3 +111,11 @@ def test_arguments_are_utf8_in_every_locale(tmp_path, locale):
     assert run("new", "--title", "caf\u00e9").returncode == 0
     done = run("list")
     assert (done.returncode, "caf\u00e9".encode() in done.stdout) == (0, True), done.stderr
+
+
+def test_a_list_imports_no_more_than_it_shows(conversation):
+    """Start-up budget: list."""
+    seen = imported("list", env={"SCOPES_STORE": conversation.store})
+    seen = imported("list", env={"SCOPES_STORE": conversation.store})
+    assert seen & (HEAVY - {"sqlite3"}) == set()
+    assert [name for name in seen if name.startswith(("scopes.sync", "scopes.purge", "scopes.importers"))] == []

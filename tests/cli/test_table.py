@@ -1,4 +1,4 @@
-"""The command table: the surface of the program is the one that surface.toml describes."""
+"""The command table: commands and options are those that surface.toml describes."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ def found(name):
     return command.section, docs.summary, texts
 
 
-def test_the_commands_are_those_of_the_surface():
+def test_the_commands_are_those_of_the_description():
     """Take a command off PENDING as soon as it is as surface.toml says; what differs is in the message."""
     differing = {name: (found(name), wanted(name)) for name in SURFACE["commands"] if found(name) != wanted(name)}
     assert {name: both for name, both in differing.items() if name not in PENDING} == {}
     assert frozenset(differing) == PENDING
 
 
-def test_no_command_is_beside_the_surface():
+def test_every_command_is_in_the_description():
     names = {" ".join(command.path) for command in TABLE.commands.values() if command.section != EARLIER}
     assert names - set(SURFACE["commands"]) - {"collaborate"} == set()
 
 
-def test_the_global_options_are_those_of_the_surface():
+def test_the_global_options_are_those_of_the_description():
     assert len(GLOBAL_OPTIONS) == 18
     assert [option.label for option in GLOBAL_OPTIONS] == [
         "-C DIR", "--store PATH", "-c KEY=VALUE", "--at WHEN", "--json[=FIELDS]", "--format FORM", "-z", "--as NAME",
@@ -75,7 +75,7 @@ def test_the_global_options_are_those_of_the_surface():
     ]  # fmt: skip
 
 
-def test_the_shared_options_are_those_of_the_surface():
+def test_the_shared_options_are_those_of_the_description():
     assert {word for label in SURFACE["shared"] for word in label.split() if word.startswith("--")} == set(SHARED)
 
 
