@@ -14,7 +14,7 @@ import pytest
 
 from scopes.check.policy import parse_policy
 from scopes.check.rules.registry import PARAMETERS
-from scopes.cli.man_pages import read_manual
+from scopes.cli.command_help import read_manual
 from tests.cli.conversation import Conversation
 
 ROOT = Path(__file__).parent.parent

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scopes.cli.command_docs import read_docs
+from scopes.cli.command_help import read_docs
 from scopes.cli.command_line import before_separator, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import TABLE
@@ -41,7 +41,7 @@ def list_commands():
 def test_every_command_of_the_readme_exists_with_its_options(words):
     line = split_words(TABLE, words[1:])
     assert line.command is not None
-    description = read_docs(line.command.path)
+    description = read_docs(line.command)
     known = {name for part in (*description.options, *GLOBAL_OPTIONS) for name in part.names}
     assert [
         word for word in before_separator(line.rest) if word.startswith("-") and word != "-" and word not in known

@@ -21,7 +21,6 @@ from scopes.store.projects import (
     normalise_url,
     read_remote_urls,
 )
-from scopes.store.refs import AGENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,6 +145,8 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
 
     author = check_typed_author(author)
     repository = invocation.repository()
+    from scopes.store.refs import AGENTS
+
     if repository.find_ref(AGENTS) is None:
         return author
     if name is not None:

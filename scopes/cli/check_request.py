@@ -172,11 +172,11 @@ def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest
 
 
 def _refuse_two_outputs(invocation: Invocation, reports: Sequence[Report]) -> None:
-    """Raise Invalid if --json, --format or --fields and a report without a path would both be on standard output."""
+    """Raise Invalid if --json or --format and a report without a path would both be on standard output."""
     printed = next((report.format for report in reports if report.path is None), None)
     if printed is None or not invocation.wants_data or (printed == "json" and invocation.json):
         return
-    given = "--json" if invocation.json else "--format" if invocation.template is not None else "--fields"
+    given = "--json" if invocation.json else "--format"
     hint = f"give the report a path: --report {printed}=report.{printed}"
     raise Invalid(f"{given} and --report {printed} would both write to standard output", hint=hint)
 

@@ -7,7 +7,7 @@ from scopes.cli.table import PREFIXES, Command, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Sequence
 
 LONG = {name: option for option in GLOBAL_OPTIONS for name in option.names if name.startswith("--")}
 SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names if not name.startswith("--")}
@@ -33,7 +33,11 @@ class CommandLine:
         self.unknown: str | None = None
         self.rest: list[str] = []
         self.missing_value: str | None = None
-        self.wants_help = False
+
+    def has(self, names: Sequence[str]) -> bool:
+        """Return True if the option with these names is given before or after the command."""
+        words = ["", *self.leading, *before_separator(self.rest)]
+        return any(word in names and not expects_value(words[place - 1]) for place, word in enumerate(words))
 
 
 def split_words(table: Table, words: list[str]) -> CommandLine:
@@ -46,11 +50,8 @@ def split_words(table: Table, words: list[str]) -> CommandLine:
         if line.command is not None and not _is_known(table, path):
             break
         position += 1
-        if word in {"--version", "-V"} and not line.path:
-            path = ("version",)
-        elif len(word) > 1 and word.startswith("-"):
+        if len(word) > 1 and word.startswith("-"):
             line.leading.append(word)
-            line.wants_help |= word in HELP.names
             if not is_option(word):
                 line.unknown = word
             elif expects_value(word):
@@ -90,7 +91,7 @@ def is_option(word: str) -> bool:
 
 def expects_value(word: str) -> bool:
     """Return True if the next word is the value of this global option: `-C dir`, but not `-Cdir` or `--store=path`."""
-    if word.startswith("--"):
+    if word[:1] != "-" or word.startswith("--"):
         return word in LONG and LONG[word].value is not None and not LONG[word].is_optional
     for place, letter in enumerate(word[1:], start=2):
         if letter not in SHORT:
@@ -110,53 +111,24 @@ def after_separator(words: Sequence[str]) -> list[str]:
     return list(words[len(before_separator(words)) + 1 :])
 
 
-def expand_counts(words: list[str], options: Container[str], with_value: Container[str]) -> Iterator[str]:
-    """Yield the words after a command with `-3` as `-n 3` before `--`, as in git, if the command has the option -n.
-
-    `options` are the names of its options, `with_value` those of them that need a value.
-    """
-    before = ""
-    for position, word in enumerate(words):
-        if word == "--" or "-n" not in options:
-            yield from words[position:]
-            return
-        if word[:1] == "-" and word[1:].isdecimal() and word.isascii() and before not in with_value:
-            yield from ("-n", word[1:])
-        else:
-            yield word
-        before = word
-
-
 def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine]:
-    """Write out `--json`, an alias of the user, `config KEY` and groups that list; return the words, and them split.
+    """Write out an alias of the user, `config KEY` and groups that list; return the words, and them split.
 
     Raises:
         Invalid: an alias is not valid.
     """
-    words = with_optional_values(words)
     line = split_words(table, words)
     if line.unknown is not None and not line.path:
         from scopes.cli.user_aliases import expand_alias
 
-        words = with_optional_values(expand_alias(table, words, line))
+        words = expand_alias(table, words, line)
         line = split_words(table, words)
     if line.unknown is not None and line.path == ("config",):
         words = _with_config_command(words, line)
         line = split_words(table, words)
-    if line.command is None and line.path and not line.wants_help:
+    if line.command is None and line.path and not line.has(HELP.names):
         line = _with_list(table, line)
     return words, line
-
-
-def with_optional_values(words: list[str]) -> list[str]:
-    """Return the words with `--json=*` for `--json`, whose value may be left out; as well --fields and --porcelain."""
-    own = before_separator(words)
-    written = {"--json": f"--json={ALL_FIELDS}", "--porcelain": "--porcelain=v1"}
-    for position, word in enumerate(own):
-        following = words[position + 1 : position + 2]
-        if word == "--fields" and (not following or following[0].startswith("-")):
-            own[position] = "--fields="
-    return [written.get(word, word) for word in own] + words[len(own) :]
 
 
 def _with_list(table: Table, line: CommandLine) -> CommandLine:

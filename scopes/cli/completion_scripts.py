@@ -1,4 +1,4 @@
-"""The completion scripts of bash, zsh and fish. They only call `scopes __complete`, which takes some milliseconds."""
+"""The completion scripts of bash, zsh and fish. They only call `scopes __complete`."""
 
 from __future__ import annotations
 
@@ -14,32 +14,20 @@ _scopes()
 {
     local word glued="" rows
     local -a words=()
-    # Bash splits at "=", "@" and ":"; scopes wants words as they were typed.
-    for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do # Bash splits at "=", "@" and ":".
         if [[ ${#words[@]} -gt 0 && ( $word == [=@:]* || $glued ) ]]; then
             words[${#words[@]}-1]+=$word
         else
-            words+=("$word")
+            words+=("${word#[\'\"]}")
         fi
-        glued=""
-        [[ $word == *[=@:] ]] && glued=yes
+        [[ $word == *[=@:] ]] && glued=yes || glued=""
     done
-    local current=${words[${#words[@]}-1]-} last=${COMP_WORDS[COMP_CWORD]}
+    local current=${words[${#words[@]}-1]-} last=${COMP_WORDS[COMP_CWORD]#[\'\"]}
     [[ $last == [=@:] ]] && last=""
-    local before=${current%"$last"}
-    # The quote that begins an unfinished word is not a part of it.
-    words[${#words[@]}-1]=$before${last#[\'\"]}
     COMPREPLY=()
-    # The exit code is not 0 if a name is expected and none matches; file names would be wrong then.
     rows=$(command scopes __complete -- "${words[@]}" 2>/dev/null) || compopt +o bashdefault +o default 2>/dev/null
     while IFS=$'\t' read -r word _; do
-        word=${word#"$before"}
-        # A name that came from elsewhere must not be run by the shell.
-        if [[ $word == *[\$\`\;\&\|\(\)\<\>\\\"\'\!\ ]* ]]; then
-            [[ $last == [\'\"]* ]] && continue
-            printf -v word %q "$word"
-        fi
-        [[ $word ]] && COMPREPLY+=("$word")
+        [[ $word ]] && COMPREPLY+=("${word#"${current%"$last"}"}")
     done <<< "$rows"
 }
 complete -o bashdefault -o default -F _scopes scopes
@@ -85,23 +73,56 @@ end
 complete -c scopes -f -a '(__scopes_complete)'
 """
 
-SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+# fzf quotes what it puts in the place of {1}; the columns of `list` in a pipe are separated by tabs.
+_FZF = r"""fzf --delimiter='\t' --with-nth=5,4,2,1 --layout=reverse --tiebreak=index \
+            --prompt='conversation> ' --preview-window='right,55%,wrap,<90(down,60%,wrap)' \
+            --preview='command env "COLUMNS=$FZF_PREVIEW_COLUMNS" scopes --color=always show {1}'"""
+
+FZF = f"""# Choose a conversation with fzf. Load it in ~/.bashrc or ~/.zshrc: eval "$(scopes completion fzf)"
+# It takes the options of scopes list, shows the log of what was chosen, and prints its name if that is asked for:
+# scopes resume "$(scopes-fzf --project .)"
+scopes-fzf() {{
+    local row
+    row=$(
+        command scopes list "$@" |
+        command {_FZF}
+    ) || return
+    row=${{row%%"$(printf '\\t')"*}}
+    if [ -t 1 ]; then
+        command scopes log "$row"
+    else
+        printf '%s\\n' "$row"
+    fi
+}}
+"""
+
+FZF_FISH = f"""# Choose a conversation with fzf. Load it in config.fish: scopes completion fzf-fish | source
+# It takes the options of scopes list, shows the log of what was chosen, and prints its name if that is asked for:
+# scopes resume (scopes-fzf --project .)
+function scopes-fzf
+    set -l row (
+        command scopes list $argv |
+        command {_FZF}
+    )
+    or return
+    set -l name (string split -m1 \\t -- $row)[1]
+    if isatty stdout
+        command scopes log "$name"
+    else
+        printf '%s\\n' "$name"
+    end
+end
+"""
+
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH, "fzf": FZF, "fzf-fish": FZF_FISH}
 
 
 def print_script(_table: Table, words: list[str], invocation: Invocation) -> int:
     """Print the completion script of a shell, or the function that chooses with fzf."""
-    functions = {"fzf": "SH", "fzf-fish": "FISH"}
-    if len(words) != 1 or words[0] not in {*SCRIPTS, *functions}:
+    if len(words) != 1 or words[0] not in SCRIPTS:
         raise Invalid(
             "completion needs one shell: bash, zsh or fish; or fzf, or fzf-fish",
             hint='for example: eval "$(scopes completion bash)"',
         )
-    name = functions.get(words[0])
-    if name is None:
-        script = SCRIPTS[words[0]]
-    else:
-        from scopes.cli import fzf_scripts
-
-        script = getattr(fzf_scripts, name)
-    invocation.stdout.write(script)
+    invocation.stdout.write(SCRIPTS[words[0]])
     return 0

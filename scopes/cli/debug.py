@@ -1,4 +1,4 @@
-"""What `--debug` and SCOPES_DEBUG=1 add on standard error: the traceback of an error, and the time that a run took."""
+"""What `-vv` adds on standard error: the traceback of an error, and the time that a run took."""
 
 from __future__ import annotations
 

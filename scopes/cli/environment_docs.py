@@ -1,4 +1,4 @@
-"""Exit codes, environment variables, files and refs: the texts that `scopes help --all` and the manual page print."""
+"""Exit codes, environment variables, files and refs: the texts of `scopes help -a config` and of the manual page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXIT_CODES = (
 ENVIRONMENT = (
     ("SCOPES_STORE", "The store to use, unless --store is given."),
     ("SCOPES_NAME", "Sets scopes.name for this run; SCOPES_LOCK_TIMEOUT, for example, sets scopes.lockTimeout."),
-    ("SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION", "What the command of scopes bisect run has to judge."),
+    ("SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION", "What the command of scopes bisect has to judge."),
     (
         "GITHUB_ACTIONS",
         "If true, text output has no workflow commands, and check writes annotations and a summary.",
@@ -31,7 +31,6 @@ ENVIRONMENT = (
         "The base of the change; check reads the policy from it.",
     ),
     ("CLAUDE_PROJECT_DIR, GEMINI_PROJECT_DIR", "The directory of the project, for check --hook."),
-    ("SCOPES_DEBUG", "Any value: as --debug."),
     ("SCOPES_PAGER, GIT_PAGER, PAGER", "The pager: the first one that is set; SCOPES_PAGER=cat disables it."),
     ("NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR, CLICOLOR", "Whether to color the output, unless --color is given."),
     ("COLUMNS", "The width of the output."),

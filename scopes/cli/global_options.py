@@ -7,7 +7,7 @@ SECRET_CHOICES = ("refuse", "redact", "allow")
 class GlobalOption:
     """One option: `key` is its name in `Invocation.configure`; `value` is a placeholder, None for a switch.
 
-    `is_optional` is True if the value may be left out, and needs `=`.
+    `is_optional` is True if the value may be left out, and needs `=`. `repeated` options are lists, switches a number.
     `reads_past` is True if only commands that read an earlier state of the store accept it.
     """
 
@@ -33,15 +33,21 @@ class GlobalOption:
         self.is_optional = is_optional
         self.reads_past = reads_past
 
+    @property
+    def label(self) -> str:
+        """The names and the value, as in help: `-q, --quiet`, `--json[=FIELDS]`."""
+        value = "" if self.value is None else f"[={self.value}]" if self.is_optional else f" {self.value}"
+        return ", ".join(self.names) + value
+
 
 HELP = GlobalOption("-h", "--help", key="help", help="Show help and exit")
+VERSION = GlobalOption("-V", "--version", key="version", help="Show the version and exit")
 
 GLOBAL_OPTIONS = (
     GlobalOption("-C", key="directories", value="DIR", repeated=True, help="Run as if started in DIR"),
     GlobalOption("--store", key="store", value="PATH", help="Use this store"),
     GlobalOption("-c", key="settings", value="KEY=VALUE", repeated=True, help="Set a setting for this run"),
     GlobalOption(
-        "--at-operation",
         "--at",
         key="at_operation",
         value="WHEN",
@@ -49,26 +55,19 @@ GLOBAL_OPTIONS = (
         help="Read the store as it was: an operation or a time",
     ),
     GlobalOption("--json", key="json", value="FIELDS", is_optional=True, help="Print JSON, errors included"),
-    GlobalOption("--fields", key="fields", value="NAMES", help="Print only these fields; without NAMES, list them"),
     GlobalOption("--format", key="template", value="FORM", help="A form, or a template: '{id} {title}'"),
     GlobalOption("-z", key="nul", help="End rows with NUL"),
-    GlobalOption("--porcelain", key="porcelain", value="VERSION", choices=("v1",), help="Print rows as in a pipe"),
     GlobalOption("--as", key="actor", value="NAME", help="Act as this agent or person (default: you)"),
     GlobalOption("--dry-run", key="dry_run", help="Print what would happen, change nothing"),
-    GlobalOption(
-        "--secrets",
-        key="secrets",
-        value="HOW",
-        choices=SECRET_CHOICES,
-        help="At a secret: refuse (default), redact or allow",
-    ),
+    GlobalOption("--secrets", key="secrets", value="HOW", choices=SECRET_CHOICES,
+                 help="At a secret: refuse (default), redact or allow"),
     GlobalOption("-y", "--yes", key="yes", help="Answer yes"),
     GlobalOption("--no-input", key="no_input", help="Never ask; fail instead"),
     GlobalOption("-q", "--quiet", key="quiet", help="Only results and errors"),
-    GlobalOption("-v", "--verbose", key="verbose", help="All notes, and the store"),
-    GlobalOption("--debug", key="debug", help="Print the traceback of an error and timings to standard error"),
+    GlobalOption("-v", "--verbose", key="verbose", repeated=True,
+                 help="All notes, and the store; -vv: timings, tracebacks"),
     GlobalOption("--color", key="color", value="WHEN", choices=COLOR_CHOICES, help="auto, always or never"),
     GlobalOption("--no-pager", key="no_pager", help="Do not use a pager"),
-    GlobalOption("--no-hints", key="no_hints", help="Do not print hints about next steps"),
     HELP,
-)
+    VERSION,
+)  # fmt: skip

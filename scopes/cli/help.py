@@ -1,43 +1,55 @@
-"""Help texts: of the program and of groups from the command table, of commands from their stored documentation."""
+"""Help: the pages of the program and of its groups, from the command table, and where those of a command come from."""
 
 from __future__ import annotations
 
 import os
 
 from scopes.cli.command_line import split_words
-from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
-from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.suggestion import unknown_word
-from scopes.cli.table import TABLE
-from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from scopes.cli.command_docs import CommandDocs, ParameterDocs
     from scopes.cli.command_line import CommandLine
-    from scopes.cli.global_options import GlobalOption
     from scopes.cli.invocation import Invocation
-    from scopes.cli.table import Command, Table
+    from scopes.cli.table import Table
 
 _MAX_COLUMNS = 100
+_NAME_COLUMNS = 14
+_NEWEST = "The newest conversation is @, and what is meant if you name none."
+_REFERENCE = """\
+Global options
+  -C DIR, --store PATH, -c KEY=VALUE      Where to run, which store, a setting
+  --at WHEN       Read the store as it was: an operation or a time
+  --as NAME       Act as this agent or person (default: you)
+  --dry-run       Print what would happen, change nothing
+  --secrets HOW   At a secret: refuse (default), redact or allow
+  --json[=FIELDS], --format FORM, -z      JSON; a form or template; NUL rows
+  -q, -v          Less; more (-vv: timings and tracebacks)
+  -y, --no-input, --color WHEN, --no-pager, -h, -V
+Exit codes   0 done  1 no  2 usage  3 conflicts wait  4 not found  5 ambiguous
+   6 busy  7 damaged  8 cannot read or write  9 limit  70 a bug  130 Ctrl-C
+Names        @ newest here  conv-001/try~2  conv-001@{1 day ago}  A..B  MESSAGE
+Also taken   blame (why), checkout (switch), op, conv, ai conversations
+Environment, files, settings: scopes help -a config   One: scopes help NAME
+"""
 
 
 def answer_without_command(table: Table, line: CommandLine, invocation: Invocation) -> int:
-    """Print the overview of the program or of a group."""
+    """Print the first page, or the page of a group; 0 is the exit code."""
     if line.missing_value is not None:
         raise Invalid(f"option {line.missing_value!r} requires an argument", hint="see: scopes help")
-    _print(invocation, format_overview(table, line.path, terminal_width(invocation.environ)))
+    _print(invocation, group_page(table, line.path) if line.path else first_page(table))
     return 0
 
 
 def explain(table: Table, words: list[str], invocation: Invocation, *, include_all: bool = False) -> int:
-    """Print the help of a command or group; commands of the default group can be named without the group.
+    """Print the help of a command or a group, or the first page; 0 is the exit code.
 
-    `schemas` explains the JSON Schemas. Without words, print the overview; with `include_all` all commands, exit codes,
-    environment variables and files, or the further sections of the manual pages of a command or a group.
+    With `include_all`, print the manual of the command or of those of the group, or the page of all commands.
+    `schemas` explains the JSON Schemas.
     """
     if words[:1] == ["schemas"]:
         from scopes.cli.schemas import explain_schemas
@@ -46,49 +58,33 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
     line = split_words(table, words)
     if line.unknown is not None:
         raise unknown_word(table, line)
-    width = terminal_width(invocation.environ)
+    if line.command is None and invocation.json:
+        raise Invalid("--json needs one command to explain", hint="for example: scopes help merge --json")
     if line.command is not None:
-        docs = _read_docs(table, line.command)
-        if invocation.json:
-            from scopes.cli.command_docs import docs_line
+        from scopes.cli.command_help import command_page, docs_line, manual_page, read_docs
 
+        docs = read_docs(line.command)
+        if invocation.json:
             invocation.stdout.write(docs_line(docs))
             return 0
-        text = format_command(docs, width, reads_past=line.command.reads_past)
-        text += format_manual(line.command.path, width) if include_all else ""
-    elif line.path or include_all:
-        text = format_group(table, line.path, width)
-        text += _format_manuals(table, line.path, width) if include_all else ""
+        page = manual_page if include_all else command_page
+        text = str(page(table, docs, terminal_width(invocation.environ)))
+    elif line.path:
+        text = group_page(table, line.path)
+        if include_all:
+            text += "".join(_manuals(table, line.path, terminal_width(invocation.environ)))
     else:
-        text = format_overview(table, (), width)
-    _refuse_json(invocation)
+        text = all_commands_page(table) if include_all else first_page(table)
     _print(invocation, text)
     return 0
 
 
-def _format_manuals(table: Table, path: tuple[str, ...], width: int) -> str:
-    """Return what `--all` adds to the help of a group: the manuals of its commands; of the program, its reference."""
-    if not path:
-        return format_reference(width)
-    commands = [command for command in table.commands.values() if command.path[: len(path)] == path]
-    text = "".join(format_manual(each.path, width, f"{' '.join(each.path)}: ") for each in commands)
-    return f"{text}\nExit codes, global options, environment variables and files: scopes help --all\n"
+def _manuals(table: Table, path: tuple[str, ...], width: int) -> Iterable[str]:
+    from scopes.cli.command_help import manual_page, read_docs
 
-
-def format_manual(path: tuple[str, ...], width: int, prefix: str = "") -> str:
-    """Return the further sections of the manual page of a command; an empty text if it has none."""
-    lines: list[str] = []
-    from scopes.cli.man_pages import read_manual, split_manual
-
-    for title, text in split_manual(read_manual(path)):
-        lines += ["", f"{prefix}{title.lower()}:", *fill(text, width)]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _refuse_json(invocation: Invocation) -> None:
-    """Raise Invalid if `--json` is given: only the help of one command has a JSON form."""
-    if invocation.json:
-        raise Invalid("--json needs one command to explain", hint="for example: scopes help merge --json")
+    for command in table.commands.values():
+        if command.path[: len(path)] == path:
+            yield f"\n\n{manual_page(table, read_docs(command), width)}"
 
 
 def _print(invocation: Invocation, text: str) -> None:
@@ -97,18 +93,6 @@ def _print(invocation: Invocation, text: str) -> None:
         invocation.output().page(text)
     else:
         invocation.stdout.write(text)
-
-
-def _read_docs(table: Table, command: Command) -> CommandDocs:
-    """Return the documentation of a command: stored for the product's table, built from its function for others."""
-    stored: CommandDocs | None = None
-    if table is TABLE:
-        from scopes.cli.command_docs import read_docs
-
-        stored = read_docs(command.path)
-    from scopes.cli.inspect_command import inspect_command
-
-    return stored or inspect_command(command)
 
 
 def terminal_width(environ: Mapping[str, str]) -> int:
@@ -122,98 +106,47 @@ def terminal_width(environ: Mapping[str, str]) -> int:
         return 80
 
 
-def format_overview(table: Table, path: tuple[str, ...], width: int) -> str:
-    """Return the commands that people start with, on one screen; for small groups all of them."""
-    if not table.overview or path:
-        return format_group(table, path, width)
-    lines = ["usage: scopes [OPTIONS] COMMAND [ARGUMENTS]", "", "git for agent conversations.", ""]
-    for title, names in table.overview.items():
-        commands = [(each, split_words(table, each.split()).command) for each in names]
-        rows = [(each, c.summary) for each, c in commands if c is not None]
-        lines += [f"{title}:", *columns(rows, width)] if rows else []
-    return "\n".join((*lines, "", "All commands: scopes help --all. One command: scopes help COMMAND")) + "\n"
-
-
-def format_group(table: Table, path: tuple[str, ...], width: int) -> str:
-    """Return the help of the program (empty path) or of a group, in sections as in git."""
-    if path:
-        name = table.groups[path].spelling
-        head = [f"usage: {name} COMMAND [ARGUMENTS]", "", f"{table.groups[path].summary}."]
-        commands = [command for command in table.commands.values() if command.path[: len(path)] == path]
-    else:
-        name = "scopes"
-        head = ["usage: scopes [OPTIONS] COMMAND [ARGUMENTS]", "", "git for agent conversations."]
-        commands = list(table.commands.values())
-    sections = dict.fromkeys(command.section for command in commands)
-    body: list[str] = []
-    for section in sections:
-        rows = [
-            (command.spelling.removeprefix(f"{name} "), command.summary)
-            for command in commands
-            if command.section == section
-        ]
-        body += ["", f"{section}:", *columns(rows, width)]
-    tail = ["", f"Help for one command: scopes help {' '.join(path)}".rstrip() + " COMMAND"]
-    options = [] if path else ["", "global options:", *columns(_global_rows(), width)]
-    return "\n".join((*head, *body, *options, *tail)) + "\n"
-
-
-def format_reference(width: int) -> str:
-    """Return the list of exit codes, environment variables and files."""
-    lines: list[str] = []
-    sections = (
-        ("exit codes", EXIT_CODES), ("environment variables", ENVIRONMENT), ("files", FILES), ("refs of a store", REFS),
-    )  # fmt: skip
-    for title, rows in sections:
-        lines += ["", f"{title}:", *columns(rows, width)]
+def first_page(table: Table) -> str:
+    """Return the page of the commands that people install the program for."""
+    lines = ["scopes - git for agent conversations", ""]
+    for heading, rows in table.first_page.items():
+        found = [(name, text or _summary(table, name)) for name, text in rows.items()]
+        lines += [heading, *(_row(name, summary) for name, summary in found if summary)]
+    count = sum(map(len, table.sections.values()))
+    lines += ["", f"One command: scopes help why      All {count}: scopes help --all", _NEWEST]
     return "\n".join(lines) + "\n"
 
 
-def _global_rows() -> list[tuple[str, str]]:
-    return [(", ".join(option.names) + value_text(option), option.help) for option in GLOBAL_OPTIONS]
+def all_commands_page(table: Table) -> str:
+    """Return the page of all commands, by section, with the verbs of a group below it, and the reference."""
+    sections = table.sections
+    lines = [f"scopes - git for agent conversations: all {sum(map(len, sections.values()))} commands", ""]
+    for section, commands in sections.items():
+        verbs: dict[str, list[str]] = {}
+        for command in commands:
+            verbs.setdefault(command.path[0], []).extend(command.path[1:2])
+        lines.append(section)
+        for name, members in verbs.items():
+            lines += [_row(name, _summary(table, name)), *([f"      {' '.join(members)}"] if members else [])]
+        lines.append("")
+    return "\n".join(lines) + "\n" + _REFERENCE
 
 
-def value_text(option: GlobalOption) -> str:
-    """Return the value of an option as the help shows it; one that may be left out needs `=`."""
-    if option.value is None:
-        return ""
-    return f"[={option.value}]" if option.is_optional or option.key == "porcelain" else f" {option.value}"
+def group_page(table: Table, path: tuple[str, ...]) -> str:
+    """Return the page of a group: a line for each of its commands."""
+    rows = [(" ".join(each.path), each.summary) for each in table.members(path)]
+    width = max(len(name) for name, _ in rows) + 2
+    group = table.groups[path]
+    lines = [f"{group.spelling} - {group.summary}", "", *(f"  {name.ljust(width)}{text}" for name, text in rows), ""]
+    if (*path, "list") in table.commands:
+        lines.append(f"{group.spelling} alone is: {group.spelling} list")
+    return "\n".join([*lines, f"One command: scopes help {rows[0][0]}      Manual: scopes help -a {' '.join(path)}\n"])
 
 
-def format_command(docs: CommandDocs, width: int, *, reads_past: bool = False) -> str:
-    """Return the help of a command: usage, summary, examples, text, arguments, options, settings."""
-    lines = [f"usage: {docs.usage}", "", docs.summary]
-    if docs.examples:
-        lines += ["", "examples:", *(f"  {line}".rstrip() for line in docs.examples.splitlines())]
-    if docs.text:
-        lines += ["", *fill(docs.text, width)]
-    for title, parts in (("arguments", docs.arguments), ("options", docs.options)):
-        if parts:
-            lines += ["", f"{title}:", *columns(((part.label, parameter_text(part)) for part in parts), width)]
-    if any(part.value == "KEY" for part in docs.arguments):
-        from scopes.store.config import SETTINGS
-
-        lines += ["", "settings:", *columns(SETTINGS.items(), width)]
-    for title, text in rows_text(docs):
-        lines += ["", *fill(f"{title}: {text}", width)]
-    names = " ".join(option.names[-1] for option in GLOBAL_OPTIONS if reads_past or not option.reads_past)
-    lines += ["", *fill(f"global options (see: scopes help --all): {names}", width)]
-    return "\n".join(lines) + "\n"
+def _summary(table: Table, name: str) -> str:
+    node = table.groups.get((name,)) or table.commands.get((name,))
+    return "" if node is None else node.summary
 
 
-def rows_text(docs: CommandDocs) -> list[tuple[str, str]]:
-    """Return what a command's rows hold: columns of --porcelain, fields of --fields and --format, and a template."""
-    own_format = any("--format" in option.names for option in docs.options)
-    fields = "fields of --fields" if own_format else "fields of --fields and --format"
-    parts = [("columns in a pipe and with --porcelain", docs.columns), (fields, docs.fields)]
-    rows = [(title, ", ".join(names)) for title, names in parts if names]
-    return [*rows, ("for example", f"--format '{docs.template}'")] if docs.template and not own_format else rows
-
-
-def parameter_text(part: ParameterDocs) -> str:
-    """Return the help text of an argument or option, with its choices and default."""
-    extras = [f"one of: {', '.join(part.choices)}"] if part.choices else []
-    extras += [f"default: {part.default}"] if part.default is not None else []
-    extras += ["may be repeated"] if part.repeated and part.names else []
-    extras += ["required"] if part.required and part.names else []
-    return f"{part.help} ({'; '.join(extras)})".strip() if extras else part.help
+def _row(name: str, summary: str) -> str:
+    return f"  {name.ljust(_NAME_COLUMNS)}{summary}"

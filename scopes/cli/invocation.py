@@ -54,16 +54,16 @@ class Invocation:
         self.color_given = False
         self.pager = True
         self.writes = False
-        self.hints = "--no-hints" not in before_separator(arguments)
-        self.quiet = False
+        self.quiet = not {"-q", "--quiet"}.isdisjoint(before_separator(arguments))
         self.verbose = False
-        self.debug = bool(self.environ.get("SCOPES_DEBUG")) or "--debug" in before_separator(arguments)
+        words = before_separator(arguments)
+        self.debug = "-vv" in words or words.count("-v") + words.count("--verbose") > 1
         self.yes = False
         self.interactive = _is_terminal(self.stdin)
         self.nul = False
         self.template: str | None = None
+        self.form: str | None = None  # the value of --format that is no template
         self.fields: tuple[str, ...] = ()
-        self.template_of_fields = False
         self.store: str | None = None
         self.actor: str | None = None  # of the operations and messages; None for the user
         self.dry_run = False
@@ -98,11 +98,13 @@ class Invocation:
         self.pager &= command.pages
         self.writes = not command.pages
         if self.at_operation is not None and not command.reads_past:
-            raise Invalid(
-                f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"
-            )
+            raise Invalid(f"--at cannot be combined with {spelling}", hint="only commands that read accept it")
         if self.dry_run and command.has_own_effects:
             raise Invalid(f"--dry-run cannot be combined with {spelling}", hint="it changes more than the store")
+        if self.template in command.forms:
+            self.form, self.template = self.template, None
+        elif self.template is not None and command.forms and "{" not in self.template:
+            raise Invalid(f"{self.template!a} is not a form of {spelling}", hint=f"forms: {', '.join(command.forms)}")
         if self.fields or self.template is not None:
             from scopes.cli.schemas import check_fields
 
@@ -136,46 +138,24 @@ class Invocation:
         self.color = str(options["color"] or "auto")
         if self.color not in COLOR_CHOICES:
             raise Invalid(f"{self.color!r} is not a valid value of --color: use one of {', '.join(COLOR_CHOICES)}")
-        self.json, self.quiet, self.verbose = (
-            options["json"] is not None,
-            bool(options["quiet"]),
-            bool(options["verbose"]),
-        )
+        self.json = options["json"] is not None
+        self.quiet = bool(options["quiet"])
+        self.verbose = bool(options["verbose"])
         self.actor = self.actor if options.get("actor") is None else str(options["actor"])
         self.dry_run = bool(options.get("dry_run"))
         self.secrets = _read_mode(options.get("secrets"))
-        self.pager, self.hints = not options["no_pager"], not options["no_hints"]
+        self.pager = not options["no_pager"]
         self.yes = bool(options["yes"])
         self.interactive = self.interactive and not options["no_input"]
-        self._configure_rows(options)
-
-    def _configure_rows(self, options: Mapping[str, object]) -> None:
-        """Apply the options that shape rows; with --fields and --porcelain no output is formatted for a person.
-
-        Raises:
-            Invalid: options exclude each other, or --porcelain names an unknown version.
-        """
         self.nul = bool(options.get("nul"))
         self.template = None if options.get("template") is None else str(options["template"])
-        names = str(options.get("fields") or "") if options["json"] in {None, ALL_FIELDS} else str(options["json"])
+        names = "" if options["json"] in {None, ALL_FIELDS} else str(options["json"])
         self.fields = tuple(name.strip() for name in names.split(",") if name.strip())
-        if self.fields and self.template is not None:
-            raise Invalid("--fields cannot be combined with --format", hint="write the fields into the template")
-        porcelain = options.get("porcelain")
-        if porcelain not in {None, "v1"}:
-            raise Invalid(f"{porcelain!a} is not a version of --porcelain", hint="versions: v1")
-        if porcelain is not None and self.json:
-            raise Invalid("--porcelain cannot be combined with --json", hint="leave out one of them")
-        if porcelain is not None or (self.fields and not self.json):
-            from scopes.render.stream import hide_terminal
-
-            self.stdout = hide_terminal(self.stdout)
-            self.color, self.color_given = "never", True
 
     @property
     def wants_data(self) -> bool:
-        """Whether a program reads all fields of the rows, as JSON, by a template or by --fields."""
-        return self.json or self.template is not None or bool(self.fields)
+        """Whether a program reads fields of the rows, as JSON or by a template."""
+        return self.json or self.template is not None
 
     @property
     def cwd(self) -> str:
@@ -349,7 +329,7 @@ class Invocation:
         """Return the selected store; None if it does not exist and the user did not name it, or `create` is set.
 
         Raises:
-            NotFound: a store that the user named does not exist, or the operation of --at-operation.
+            NotFound: a store that the user named does not exist, or the operation of --at.
             Inaccessible: it cannot be opened, or one that the user named is gone.
         """
         try:
@@ -426,10 +406,9 @@ class Invocation:
             nul=self.nul,
             template=self.template,
             fields=self.fields,
-            template_of_fields=self.template_of_fields,
             quiet=self.quiet,
             verbose=self.verbose,
-            hints=self.hints and (config is None or config.find_boolean("scopes.hints", default=True)),
+            hints=not self.quiet and (config is None or config.find_boolean("scopes.hints", default=True)),
         )
         if options is not None:
             settings = settings._replace(options=options)

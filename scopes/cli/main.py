@@ -9,7 +9,8 @@ import gc
 import os
 import sys
 
-from scopes.cli.command_line import before_separator, expand_words
+from scopes.cli.command_line import expand_words
+from scopes.cli.global_options import HELP, VERSION
 from scopes.cli.table import TABLE
 from scopes.loading import load
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from scopes.cli.command_line import CommandLine
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Table
 
@@ -65,7 +65,7 @@ def _run_command(table: Table, invocation: Invocation) -> int:
         invocation.stdout.flush()
         return code
 
-    return _run(run, lambda error: _report(table, invocation, error))
+    return _run(run, lambda error: _report(invocation, error))
 
 
 def _run_hook(values: dict[str, Any]) -> int:
@@ -121,16 +121,17 @@ def dispatch(table: Table, invocation: Invocation) -> int:
         from scopes.cli.suggestion import unknown_word
 
         raise unknown_word(table, line)
-    if command is None:
-        from scopes.cli.help import answer_without_command
+    if line.has(VERSION.names):
+        return print_version(invocation)
+    if command is None or line.has(HELP.names):
+        from scopes.cli.help import answer_without_command, explain
 
-        return int(answer_without_command(table, line, invocation))
-    if wants_help(line):
-        from scopes.cli.help import explain
-
-        return int(explain(table, [*command.path], invocation))
-    words = [*line.leading, *before_separator(line.rest)]
-    if "--fields=" in words or "--json=" in words:
+        return int(
+            answer_without_command(table, line, invocation)
+            if command is None
+            else explain(table, [*command.path], invocation)
+        )
+    if line.has(("--json=",)):
         from scopes.cli.schemas import print_fields
 
         return int(print_fields(command.path, invocation))
@@ -142,16 +143,16 @@ def dispatch(table: Table, invocation: Invocation) -> int:
     return int(run(line, invocation))
 
 
-def wants_help(line: CommandLine) -> bool:
-    """Return True if `--help` or `-h` is given before or after the command; the other words are not checked then."""
-    words = before_separator(line.rest)
-    return line.wants_help or "--help" in words or "-h" in words
+def print_version(invocation: Invocation) -> int:
+    """Print the program name and version, or one JSON document; 0 is the exit code."""
+    from scopes import __version__
+
+    document = f'{{"scopes":1,"kind":"version","version":"{__version__}"}}'
+    invocation.stdout.write((document if invocation.json else f"scopes {__version__}") + "\n")
+    return 0
 
 
-def _report(table: Table, invocation: Invocation, error: BaseException) -> int:
-    from scopes.cli.suggestion import suggest_member
-
-    suggest_member(table, invocation.arguments, error)
+def _report(invocation: Invocation, error: BaseException) -> int:
     from scopes.cli.errors import report
 
     return int(report(invocation, error))

@@ -1,80 +1,56 @@
-"""Manual pages in roff, from the same table and documentation as the help texts.
+"""Manual pages in roff: scopes(1), and one page for each section of the command table.
 
-A file `manual/COMMAND.txt`, such as facts-run.txt, has further sections of the page of a command: a line `# TITLE`
-begins each, and the text is written as in a docstring. `scopes help COMMAND --all` prints them too.
+They have the texts of the help, from the same functions.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from scopes import __version__
-from scopes.cli.command_docs import CommandDocs
+from scopes.cli.command_help import Docs, blocks, read_docs, read_manual, rows_text, split_manual
 from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
-from scopes.cli.help import parameter_text, rows_text
-from scopes.cli.inspect_command import inspect_global_options
-from scopes.cli.table import Table
-from scopes.cli.text_wrap import blocks
+from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.table import AGENTS, AGREE, BRANCH, CHECK, MEMORY, READ, SHARE, STORE, WRITE, Table
 
 Rows = Iterable[tuple[str, str]]
-MANUAL = os.path.join(os.path.dirname(__file__), "manual")
+DESCRIPTION = """\
+A store is a bare git repository. Each message of a conversation is one commit, so that branches, merges, rewinds and
+history walks are those of git.
+
+Conversations, branches, messages and operations can be given by any unique prefix; @ is the newest conversation of the
+project, and is meant if none is named. Options can be given before or after the command; a double dash ends them. A
+single dash means standard input or standard output. Results are printed to standard output, everything else to standard
+error. On a terminal results are formatted for reading; otherwise they are rows with cells separated by tabs, and with
+--json they are JSON."""
+_PAGES = {
+    READ: "scopes-read", WRITE: "scopes-write", BRANCH: "scopes-branch", CHECK: "scopes-check", SHARE: "scopes-share",
+    AGENTS: "scopes-agents", MEMORY: "scopes-memory", AGREE: "scopes-agree", STORE: "scopes-store",
+}  # fmt: skip
 
 
-def page_name(path: tuple[str, ...]) -> str:
-    """Return the name of a command's page: `scopes-append`, `scopes-config-get`."""
-    return "-".join(("scopes", *path))
+def pages(table: Table, settings: Rows) -> dict[str, str]:
+    """Return the pages: name -> text."""
+    found = {"scopes": _root_page(table, settings)}
+    for section, commands in table.sections.items():
+        found[page_name(section)] = _section_page(section, [read_docs(command) for command in commands])
+    return found
 
 
-def read_manual(path: tuple[str, ...]) -> str:
-    """Return the further sections of a command's page; an empty text if it has none."""
-    file = os.path.join(MANUAL, f"{'-'.join(path)}.txt")
-    if not os.path.exists(file):
-        return ""
-    with open(file, encoding="utf-8") as stream:
-        return stream.read()
+def page_name(section: str) -> str:
+    """Return the name of the page of a section, such as `scopes-share`."""
+    return _PAGES.get(section) or f"scopes-{section.lower().replace(' ', '-')}"
 
 
-def split_manual(manual: str) -> list[tuple[str, str]]:
-    """Return the sections of a manual as (title, text)."""
-    sections = (section.partition("\n") for section in f"\n{manual}".split("\n# ")[1:])
-    return [(title, text.strip("\n")) for title, _, text in sections]
-
-
-def command_page(name: str, docs: CommandDocs, manual: str = "") -> str:
-    """Return the page of one command; `manual` has its further sections."""
-    lines = [*_header(name, docs.summary.rstrip(".")), ".SH SYNOPSIS", *_usage(docs.usage, len(docs.spelling))]
-    lines += [".SH DESCRIPTION", *_paragraphs("\n\n".join(filter(None, (docs.summary, docs.text))))]
-    if docs.arguments:
-        lines += [".SH ARGUMENTS", *_definitions((part.label, parameter_text(part)) for part in docs.arguments)]
-    lines += [".SH OPTIONS", *_definitions((part.label, parameter_text(part)) for part in docs.options)]
-    lines += _definitions((title.capitalize(), text) for title, text in rows_text(docs))
-    lines += [".PP"] if docs.options or docs.fields else []
-    lines += ["The global options are described in", ".BR scopes (1)."]
-    for title, text in split_manual(manual):
-        lines += [f".SH {_escape(title)}", *_paragraphs(text)]
-    if docs.examples:
-        lines += [".SH EXAMPLES", *_verbatim(docs.examples.splitlines())]
-    lines += [".SH EXIT STATUS", "See", ".BR scopes (1).", ".SH SEE ALSO", ".BR scopes (1)"]
-    return "\n".join(lines) + "\n"
-
-
-def root_page(table: Table, settings: Rows) -> str:
-    """Return the page of the program."""
+def _root_page(table: Table, settings: Rows) -> str:
     lines = [*_header("scopes", "git for agent conversations"), ".SH SYNOPSIS"]
-    lines += [
-        *_usage("scopes [OPTIONS] COMMAND [ARGUMENTS]", len("scopes")),
-        ".SH DESCRIPTION",
-        *_paragraphs(DESCRIPTION),
-    ]
-    lines.append(".SH COMMANDS")
-    sections = dict.fromkeys(command.section for command in table.commands.values())
-    for section in sections:
-        commands = [command for command in table.commands.values() if command.section == section]
-        rows = ((c.spelling, f"{c.summary}. See {page_name(c.path)}(1).") for c in commands)
-        lines += [f".SS {_escape(section.capitalize())}", *_definitions(rows)]
-    lines += [".SH OPTIONS", *_definitions((part.label, parameter_text(part)) for part in inspect_global_options())]
+    lines += ["\\fBscopes\\fR COMMAND [WHERE] [WHAT] [OPTIONS]", ".SH DESCRIPTION", *_paragraphs(DESCRIPTION)]
+    for section, commands in table.sections.items():
+        rows = [(command.spelling, command.summary) for command in commands]
+        lines += [f".SH {_escape(section.upper())}", "See", f".BR {_escape(page_name(section))} (1).", *_terms(rows)]
+    options = [(each.label, each.help) for each in GLOBAL_OPTIONS]
     chapters: tuple[tuple[str, Rows], ...] = (
+        ("OPTIONS", options),
         ("CONFIGURATION", settings),
         ("EXIT STATUS", EXIT_CODES),
         ("ENVIRONMENT", ENVIRONMENT),
@@ -82,34 +58,35 @@ def root_page(table: Table, settings: Rows) -> str:
         ("REFS", REFS),
     )
     for title, terms in chapters:
-        lines += [f".SH {title}", *_definitions(terms)]
-    return "\n".join((*lines, ".SH SEE ALSO", ".BR git (1)")) + "\n"
+        lines += [f".SH {title}", *_terms(terms)]
+    names = dict.fromkeys(map(page_name, table.sections))
+    lines += [".SH SEE ALSO", *(f".BR {_escape(name)} (1)," for name in names), ".BR git (1)"]
+    return "\n".join(lines) + "\n"
 
 
-DESCRIPTION = """\
-A store is a bare git repository. Each message of a conversation is one commit, so that branches, merges, rewinds and
-history walks are those of git.
-
-Conversations, branches, messages and operations can be given by any unique prefix. Options can be given before or after
-the command; a double dash ends them. A single dash means standard input or standard output. Results are printed to
-standard output, everything else to standard error. On a terminal results are formatted for reading; otherwise they are
-rows with cells separated by tabs, and with --json they are JSON."""
+def _section_page(section: str, commands: Sequence[Docs]) -> str:
+    lines = _header(page_name(section), section.lower())
+    for docs in commands:
+        lines += [f".SH {_escape(docs.command.spelling.upper())}", f"\\fB{_escape(docs.usage)}\\fR"]
+        lines += [".PP", *_paragraphs("\n\n".join(filter(None, (f"{docs.summary}.", docs.text))))]
+        lines += _terms((part.label, part.text) for part in (*docs.arguments, *docs.options))
+        for title, text in split_manual(read_manual(docs.command.path)):
+            lines += [f".SS {_escape(title.capitalize())}", *_paragraphs(text)]
+        if docs.examples:
+            lines += [".SS Examples", *_verbatim(docs.examples.splitlines())]
+        for title, text in rows_text(docs.command):
+            lines += [".PP", _escape(f"{title.capitalize()}: {text}")]
+    lines += [".SH SEE ALSO", ".BR scopes (1)"]
+    return "\n".join(lines) + "\n"
 
 
 def _header(name: str, summary: str) -> list[str]:
     title = f'.TH {_escape(name.upper())} 1 "" "scopes {__version__}" "scopes manual"'
-    return [title, ".ad l", ".nh", ".SH NAME", f"{_escape(name)} \\- {_escape(summary[:1].lower() + summary[1:])}"]
+    return [title, ".ad l", ".nh", ".SH NAME", f"{_escape(name)} \\- {_escape(summary)}"]
 
 
-def _usage(usage: str, length: int) -> list[str]:
-    return [f"\\fB{_escape(usage[:length])}\\fR{_escape(usage[length:])}"]
-
-
-def _definitions(rows: Rows) -> list[str]:
-    lines: list[str] = []
-    for label, text in rows:
-        lines += [".TP", f"\\fB{_escape(label)}\\fR", _escape(text)]
-    return lines
+def _terms(rows: Rows) -> list[str]:
+    return [line for label, text in rows for line in (".TP", f"\\fB{_escape(label)}\\fR", _escape(text))]
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -13,10 +13,10 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import CommandLine, expand_counts, with_optional_values
-from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
+from scopes.cli.command_line import ALL_FIELDS, CommandLine
+from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, VERSION, GlobalOption
 from scopes.cli.invocation import Invocation
-from scopes.cli.suggestion import did_you_mean, nearest
+from scopes.cli.suggestion import command_of_option, did_you_mean, nearest
 from scopes.cli.table import Command
 from scopes.errors import Invalid
 from scopes.loading import load
@@ -28,29 +28,6 @@ _PLAIN_TERMS = (
     *((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int")),
     *((term, "a number") for term in ("a valid float range", "a valid float")),
 )
-_FORCE = "--force is that: it removes no message that no branch here ever had; scopes push CONV --force"
-_GIT_OPTIONS = {
-    ("push", "--force-with-lease"): _FORCE,
-    ("push", "--force-if-includes"): _FORCE,
-    ("branch", "-d"): "delete a branch: scopes delete-branch CONV BRANCH",
-    ("branch", "-D"): "delete a branch: scopes delete-branch CONV BRANCH",
-    ("branch", "-m"): "rename a branch: scopes rename ...",
-    ("branch", "-a"): "branches are listed without an option: scopes branch CONV; with abandoned ones: --all",
-    ("list", "--sort"): "a list is newest first; other orders in a pipe: scopes list | sort",
-    ("log", "--file"): "messages that touched a file: scopes log CONV -- PATH",
-    ("switch", "-b"): "create a branch: scopes branch CONV NAME",
-    ("switch", "-c"): "create a branch: scopes branch CONV NAME",
-    ("push", "-f"): "it has no short form: scopes push CONV --force",
-    ("push", "-u"): "the remote of commands that name none: scopes config set scopes.defaultRemote NAME",
-    ("push", "--tags"): "tags are sent with their conversations: scopes push CONV",
-    (
-        "fetch",
-        "--dry-run",
-    ): "undo takes a fetch back; only get the list of conversations: scopes fetch --manifests",
-    ("fetch", "-p"): "branches that are deleted there are not known here any more after a fetch: scopes fetch",
-    ("fetch", "--prune"): "branches that are deleted there are not known here any more after a fetch: scopes fetch",
-    ("rewind", "--hard"): "a branch is always moved with its messages: scopes rewind CONV",
-}  # options of git: the command that does it here
 
 
 def run(line: CommandLine, invocation: Invocation) -> int:
@@ -71,14 +48,8 @@ def run(line: CommandLine, invocation: Invocation) -> int:
         return ended.exit_code
     except TyperException as error:
         hint = f"see: scopes help {' '.join(command.path)}"
-        name = command.path[-1]
-        option = "-c" if name == "switch" and "-c" in line.rest else getattr(error, "option_name", "")
-        known = _GIT_OPTIONS.get((name, option))
-        if _EXTRA_ARGUMENTS.match(error.format_message()):
-            flags = {name for option in GLOBAL_OPTIONS if option.value is None for name in option.names}
-            known = _form_hint(name, [word for word in line.rest if word not in flags])
         separator = _separator_hint(error, spelling, line.rest)
-        raise _usage_error(error, "\n".join((known or hint, *separator)), guess=known is None) from error
+        raise _usage_error(error, "\n".join((hint, *separator)), line) from error
 
 
 def make_context(
@@ -91,8 +62,8 @@ def make_context(
     """
     assert line.command is not None  # noqa: S101  as in `run`
     parser = _build_full_parser(function, line.command.path[-1])
-    words = [*line.leading, *with_optional_values([*_expand_counts(parser, line.rest)])]
-    return parser, parser.make_context(spelling, words, obj=invocation)
+    words = [*line.leading, *line.rest]
+    return parser, parser.make_context(spelling, [*_write_out(parser, words)], obj=invocation)
 
 
 def pop_shared(context: Any) -> dict[str, object]:
@@ -101,30 +72,25 @@ def pop_shared(context: Any) -> dict[str, object]:
     return {name.removeprefix(_PREFIX): context.params.pop(name) for name in names}
 
 
-def _form_hint(command: str, words: list[str]) -> str | None:
-    """Return the right form of a command that got too many arguments, filled in if they are two branches."""
-    if command == "rewind":
-        return "name the message that becomes the last one with --to"
-    if command == "merge":
-        conversation, source, target = words if _are_arguments(words, 3) else ("CONV", "SOURCE", "BRANCH")
-        return f"scopes merge {shlex.quote(conversation)} {shlex.quote(source)} --target {shlex.quote(target)}"
-    if command == "rebase" and _are_arguments(words, 2):
-        return f"scopes rebase {shlex.quote(words[0])} --onto {shlex.quote(words[1])}"
-    if command == "rebase":
-        conversation, branch, onto = words if _are_arguments(words, 3) else ("CONV", "BRANCH", "MESSAGE")
-        return f"scopes rebase {shlex.quote(conversation)} --branch {shlex.quote(branch)} --onto {shlex.quote(onto)}"
-    return None
-
-
-def _are_arguments(words: list[str], count: int) -> bool:
-    return len(words) == count and not any(word.startswith("-") for word in words)
-
-
-def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[str]:
+def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[str]:
+    """Yield the words with `--json=*` for `--json`, whose value may be left out, and `-n 3` for `-3`, as in git."""
     named = [parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption)]
     options = {name for option in named for name in option.opts}
-    with_value = {name for option in named if not option.is_flag for name in option.opts}
-    return expand_counts(words, options, with_value)
+    with_value = {name for option in named if not (option.is_flag or option.count) for name in option.opts} - {"--json"}
+    before = ""
+    for position, word in enumerate(words):
+        if word == "--":
+            yield from words[position:]
+            return
+        if before in with_value:
+            yield word
+        elif word == "--json":
+            yield f"--json={ALL_FIELDS}"
+        elif "-n" in options and word[:1] == "-" and word[1:].isdecimal() and word.isascii():
+            yield from ("-n", word[1:])
+        else:
+            yield word
+        before = "" if before in with_value else word
 
 
 @functools.cache
@@ -134,7 +100,7 @@ def _build_full_parser(function: Callable[..., int | None], name: str) -> typer.
     own = {name for parameter in parser.params for name in parameter.opts}
     for option in GLOBAL_OPTIONS:
         names = [name for name in option.names if name not in own]
-        if option is not HELP and names:
+        if option not in (HELP, VERSION) and names:
             parser.params.append(_parameter(option, names))
     return parser
 
@@ -158,8 +124,9 @@ def _build_parser(function: Callable[..., int | None], name: str) -> typer.core.
 def _parameter(option: GlobalOption, names: list[str]) -> typer.core.TyperOption:
     return typer.core.TyperOption(
         param_decls=[_PREFIX + option.key, *names],
-        is_flag=option.value is None,
-        multiple=option.repeated,
+        is_flag=option.value is None and not option.repeated,
+        count=option.value is None and option.repeated,
+        multiple=option.value is not None and option.repeated,
     )
 
 
@@ -175,9 +142,11 @@ def _separator_hint(error: TyperException, spelling: str, words: list[str]) -> I
             return
 
 
-def _usage_error(error: TyperException, hint: str, *, guess: bool) -> Invalid:
-    """Convert an error of typer to our form: no capital, no full stop, and a hint; with `guess` the nearest option."""
-    near = nearest(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ()) if guess else []
+def _usage_error(error: TyperException, hint: str, line: CommandLine) -> Invalid:
+    """Convert an error of typer to our form: no capital, no full stop, and a hint, the nearest option if any."""
+    option = getattr(error, "option_name", "")
+    meant = command_of_option(line.path, option) if option in line.rest else []
+    near = meant or nearest(option, getattr(error, "possibilities", None) or ())
     message = str(error) if hasattr(error, "possibilities") else error.format_message()
     extra = _EXTRA_ARGUMENTS.match(message)
     if extra is not None:

@@ -1,6 +1,6 @@
 """The JSON Schemas of the documents that commands print, and the fields and columns of their rows.
 
-schemas.json is written by `python -m tests.schemas`: it is read for `help schemas`, `--fields` and templates only.
+schemas.json is written by `python -m tests.schemas`: it is read for `help schemas`, `--json=FIELDS` and templates only.
 """
 
 from __future__ import annotations
@@ -28,17 +28,11 @@ _EXAMPLE_FIELDS = (
 
 
 class Rows(NamedTuple):
-    """What the rows of a command hold: the columns of its text form, those of templates only, and its JSON fields."""
+    """What the rows of a command hold: the columns of its text form, and the fields of its JSON, also by document."""
 
     columns: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     documents: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def names(self) -> list[str]:
-        """Every name that `--fields` or a template may use, each once: first the fields of the JSON."""
-        return list(dict.fromkeys((*self.fields, *self.columns, *self.hidden)))
 
 
 @cache
@@ -66,7 +60,7 @@ def read_rows(path: tuple[str, ...]) -> Rows:
             fields |= dict.fromkeys(_walk_fields(row["properties"][list_name]["items"]))
         documents.append(tuple(each for each in fields if each not in absent))
     known = dict.fromkeys(each for fields in documents for each in fields)
-    return Rows(tuple(command["columns"]), tuple(command["hidden"]), tuple(known), tuple(documents))
+    return Rows(tuple(command["columns"]), tuple(known), tuple(documents))
 
 
 def _walk_fields(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -78,54 +72,38 @@ def _walk_fields(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def print_fields(path: tuple[str, ...], invocation: Invocation) -> int:
-    """Print the fields that `--fields` knows for a command, one a line; 0 is the exit code."""
-    names = _require_rows(path).names
-    invocation.stdout.write("".join(f"{name}\n" for name in names))
+    """Print the fields that `--json=FIELDS` and a template of a command know, one a line; 0 is the exit code."""
+    invocation.stdout.write("".join(f"{name}\n" for name in _require_rows(path).fields))
     return 0
 
 
 def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
-    """Check the names in `--fields` or in a template, before the command does anything.
-
-    A template whose names are columns of the text form is filled with these, any other one with fields of the JSON.
+    """Check the names in `--json=FIELDS` or in a template, before the command does anything.
 
     Raises:
         Invalid: a name is unknown, or the command prints no rows.
     """
     rows = _require_rows(path)
     for name in invocation.fields:
-        known_field(name, rows.names, braces=False)
+        known_field(name, rows.fields, braces=False)
     if invocation.template is not None:
         names = template_fields(invocation.template)
-        columns = (*rows.columns, *rows.hidden)
-        invocation.template_of_fields = not columns or not set(names) <= set(columns)
         if not names:
-            example = " ".join(f"{{{name}}}" for name in _example_names(rows))
-            hint = f"for example: --format '{example}'"
-            from scopes.cli.check_reports import FORMATS
-
-            if path[-1] == "check" and invocation.template in FORMATS:
-                hint = f"for a report: --report {invocation.template}"
+            hint = f"for example: --format '{example_template(rows) or f'{{{rows.fields[0]}}}'}'"
             raise Invalid(f"the template {invocation.template!a} names no field", hint=hint)
         for name in names:
-            known_field(name, rows.names)
+            known_field(name, rows.fields)
 
 
 def example_template(rows: Rows) -> str:
     """Return a template that names a row and says what it holds, both of one document; empty if no usual field does."""
-    found = [_usual_names(known) for known in ([rows.columns] if rows.columns else rows.documents)]
+    found = [_usual_names(known) for known in rows.documents]
     return " ".join(f"{{{name}}}" for name in max(found, key=len, default=[]))
 
 
 def _usual_names(known: tuple[str, ...]) -> list[str]:
     chosen = (next((name for name in names if name in known), None) for names in _EXAMPLE_FIELDS)
     return [name for name in chosen if name is not None]
-
-
-def _example_names(rows: Rows) -> list[str]:
-    """Return two fields for an example of a template: the id and what describes the row, if the command has them."""
-    best = [name for name in ("id", "subject", "title", "snippet", "text") if name in rows.names]
-    return (best + [name for name in rows.names if name not in best])[:2]
 
 
 def _require_rows(path: tuple[str, ...]) -> Rows:

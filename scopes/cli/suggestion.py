@@ -5,44 +5,39 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from scopes.cli.command_line import CommandLine, split_words
+from scopes.cli.command_line import CommandLine
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import Table
-from scopes.errors import Invalid, NotFound
+from scopes.errors import Invalid
 
 _MIN_RATIO = 0.6  # the default of difflib.get_close_matches
-_GIT_COMMANDS = {
-    "add": "append",
-    "commit": "append",
-    "clone": "import",
-    "reset": "rewind",
-    "restore": "rewind",
-    "revert": "retract",
-    "rm": "delete",
-    "status": "show",
-    "reflog": "operations",
-    "fsck": "verify",
-    "prune": "gc",
-    "grep": "search",
-    "find": "search",
-    "ls": "list",
-    "mv": "rename",
-    "fork": "branch",
-    "handoff": "resume",
-    "note": "memory add",
-    "resolve": "conflicts resolve",
-    "continue": "merge --continue",
-    "abort": "merge --abort",
-}  # words of git and of other programs whose names are not similar to ours
+_RATIO_RANGE = 0.1  # suggestions are at most this much worse than the best one
+# What people type who know git, gh or another program: the line that does it here; none if nothing does.
+_WORDS = {
+    "add": "append", "commit": "append", "reset": "rewind", "restore": "rewind", "revert": "retract", "rm": "delete",
+    "status": "show", "reflog": "operations", "fsck": "verify", "prune": "gc", "grep": "search", "find": "search",
+    "ls": "list", "ps": "list", "sessions": "list", "conversations": "list", "open": "show", "view": "show",
+    "mv": "rename", "fork": "branch", "handoff": "resume", "note": "memory add", "resolve": "conflicts resolve",
+    "continue": "merge --continue", "abort": "merge --abort", "cost": "usage", "costs": "usage", "spend": "usage",
+    "projects": "usage --by project", "models": "usage --by model", "stash": "", "submodule": "", "worktree": "",
+}  # fmt: skip
+# The same in a group: the first of these words that it has.
 _IN_GROUPS = {
     "rm": ("remove", "delete"),
-    "get-url": ("show",),
-    "add": ("register", "create", "new", "propose"),
-    "new": ("register", "create", "propose"),
+    "get-url": ("list",),
+    "add": ("register", "create", "new", "propose", "open"),
+    "new": ("register", "create", "propose", "open"),
+    "create": ("open", "register"),
 }
-"""Words for what a group calls otherwise: the first of these that it has."""
-_WITHOUT_EQUIVALENT = {"push", "pull", "stash"}  # commands of git whose names are similar to other ones of ours
-_RATIO_RANGE = 0.1  # suggestions are at most this much worse than the best one
+# Options that people give to another command than the one that has them.
+_OPTIONS = {
+    "-p": "log -p",
+    "--patch": "log -p",
+    "--oneline": "log --oneline",
+    "--graph": "log --graph",
+    "--stat": "show --stat",
+}
+_SAME_OPTION = {("search", "--author"): "--agent", ("list", "--author"): "--agent", ("log", "--agent"): "--author"}
 
 
 def unknown_word(table: Table, line: CommandLine) -> Invalid:
@@ -50,34 +45,19 @@ def unknown_word(table: Table, line: CommandLine) -> Invalid:
     word = line.unknown or ""
     if word.startswith("-") and word != "-":
         names = [name for option in GLOBAL_OPTIONS for name in option.names]
-        near = nearest(word.partition("=")[0], names)
+        option = word.partition("=")[0]
+        near = command_of_option((), option) or nearest(option, names)
         return Invalid(f"unknown global option {word!r}", hint=did_you_mean(near, "see: scopes help"))
     group = " ".join(("scopes", *line.path))
-    now = table.renamed.get((*line.path, word))
-    if now is not None:
-        return Invalid(f"{' '.join((*line.path, word))!r} is an old name; now: scopes {now}")
+    for old in ((*line.path, word, *line.rest[:1]), (*line.path, word)):
+        if old in table.renamed:
+            return Invalid(f"{' '.join(old)!r} is an old name; now: scopes {table.renamed[old]}")
     hint = f"see: scopes help {' '.join(line.path)}".rstrip()
-    if word.startswith("conv-") and (*line.path, "list") in table.commands:
-        return Invalid(f"{group} has no command {word!r}", hint=f"did you mean {group} list {word}?")
-    return Invalid(
-        f"{group} has no command {word!r}", hint=did_you_mean(_nearest_commands(table, line.path, word), hint)
-    )
-
-
-def suggest_member(table: Table, words: list[str], error: BaseException) -> None:
-    """Make a command of a group the hint of an error, if the words that failed are nearly its name.
-
-    `mcp` and `acp` are commands and groups: to them `mcp instal` is an argument too many.
-    """
-    if not isinstance(error, Invalid | NotFound):
-        return
-    line = split_words(table, words)
-    word = next(iter(line.rest), "-")
-    if line.command is None or word.startswith("-") or not table.members(line.path):
-        return
-    names = {node.path[-1]: node.spelling for node in table.members(line.path)}
-    near = [names[name] for name in nearest(word, names)]
-    error.hint = did_you_mean(near, error.hint or "") or None
+    if word.startswith("conv-"):
+        near = [f"{group} {'list' if line.path else 'show'} {word}"]
+    else:
+        near = _nearest_commands(table, line.path, word)
+    return Invalid(f"{group} has no command {word!r}", hint=did_you_mean(near, hint))
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:
@@ -93,18 +73,19 @@ def did_you_mean(near: list[str], fallback: str) -> str:
     return f"did you mean {' or '.join(near)}?" if near else fallback
 
 
+def command_of_option(path: tuple[str, ...], option: str) -> list[str]:
+    """Return the option of this command, or the command, that does what an unknown option stands for."""
+    same = _SAME_OPTION.get((" ".join(path), option))
+    return [same] if same else [f"scopes {_OPTIONS[option]}"] if option in _OPTIONS else []
+
+
 def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[str]:
-    """Return the nearest commands of a group; at the top level also those of the default group."""
+    """Return the nearest commands of a group or of the program; of a word in the tables above the one there."""
     spellings = {node.path[-1]: node.spelling for node in table.members(path)}
-    if path and len(spellings) == 1:  # `bisect start`
-        return [*spellings.values()]
-    other = next((spellings[name] for name in _IN_GROUPS.get(word, ()) if path and name in spellings), None)
-    if other is not None:
-        return [other]
-    meant = _GIT_COMMANDS.get(word) if not path else None
-    first = meant.partition(" ")[0] if meant is not None else ""
-    if meant is not None and ((first,) in table.commands or (first,) in table.groups):
-        return [f"scopes {meant}"]
-    if word in _WITHOUT_EQUIVALENT:
-        return []
-    return list(dict.fromkeys(spellings[name] for name in nearest(word, spellings)))
+    if path:
+        other = [spellings[name] for name in _IN_GROUPS.get(word, ()) if name in spellings][:1]
+        return other or [spellings[name] for name in nearest(word, spellings)]
+    if word not in _WORDS:
+        return [spellings[name] for name in nearest(word, spellings)]
+    first = _WORDS[word].partition(" ")[0]
+    return [f"scopes {_WORDS[word]}"] if first in spellings else []

@@ -41,11 +41,11 @@ class Command:
 
     `quick` names a function that runs the command without a parser when no option is given. `pages` is False if the
     command changes something: what it prints does not go through the pager. `has_own_effects` is True if it changes
-    more than the store, and has no dry run of that. `reads_past` is True if the command can read an earlier state of
-    the store, with --at.
+    more than the store, and has no dry run of that. `forms` are the values of --format that are no template.
+    `reads_past` is True if the command can read an earlier state of the store, with --at.
     """
 
-    __slots__ = ("has_own_effects", "pages", "path", "quick", "reads_past", "section", "summary", "target")
+    __slots__ = ("forms", "has_own_effects", "pages", "path", "quick", "reads_past", "section", "summary", "target")
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class Command:
         target: str,
         quick: str | None = None,
         *,
+        forms: tuple[str, ...] = (),
         reads_past: bool = False,
     ) -> None:
         self.path = path
@@ -62,6 +63,7 @@ class Command:
         self.summary = summary
         self.target = target
         self.quick = quick
+        self.forms = forms
         self.pages = " ".join(path) not in _WRITING
         self.has_own_effects = " ".join(path) in _OWN_EFFECTS
         self.reads_past = reads_past
@@ -92,10 +94,10 @@ class Table:
 
     `taken` are other words for a command: those of git and those that a command had before, with the words that they
     stand for. `renamed` are earlier commands that do not run any more, with the line to type now.
-    `overview` holds sections of the commands that people start with.
+    `first_page` has the commands that people install the program for, by heading; a text stands for the summary.
     """
 
-    __slots__ = ("commands", "groups", "overview", "renamed", "taken")
+    __slots__ = ("commands", "first_page", "groups", "renamed", "taken")
 
     def __init__(
         self,
@@ -103,13 +105,22 @@ class Table:
         groups: tuple[Group, ...] = (),
         taken: dict[str, str] | None = None,
         renamed: dict[str, str] | None = None,
-        overview: dict[str, tuple[str, ...]] | None = None,
+        first_page: dict[str, dict[str, str]] | None = None,
     ) -> None:
         self.commands = {command.path: command for command in commands}
         self.groups = {group.path: group for group in groups}
         self.taken = {tuple(words.split()): now.split() for words, now in (taken or {}).items()}
         self.renamed = {tuple(words.split()): now for words, now in (renamed or {}).items()}
-        self.overview = overview or {}
+        self.first_page = first_page or {}
+
+    @property
+    def sections(self) -> dict[str, list[Command]]:
+        """The commands that help lists, by section."""
+        found: dict[str, list[Command]] = {}
+        for command in self.commands.values():
+            if command.section != EARLIER:
+                found.setdefault(command.section, []).append(command)
+        return found
 
     def members(self, path: tuple[str, ...]) -> list[Command | Group]:
         """List the direct members of a group, in the order of the table, groups last."""
@@ -133,7 +144,7 @@ def _command(section: str, name: str, summary: str, quick: str | None = None) ->
     return Command(tuple(name.split()), section, summary, target, quick, reads_past=name in _READ_PAST)
 
 
-# The commands that accept --at-operation. `branch` and `tag` do to list.
+# The commands that accept --at. `branch` and `tag` do to list.
 _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
     "usage", "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
@@ -319,7 +330,6 @@ TABLE = Table(
         _command(EARLIER, "config set", "Change a setting"),
         _command(EARLIER, "config unset", "Remove a setting"),
         _command(EARLIER, "config list", "List all settings, with their origin if asked"),
-        _command(EARLIER, "version", "Print the version", "scopes.cli.version:print_version"),
     ),
     groups=(
         Group(("bisect",), "Search the message where something went wrong"),
@@ -340,11 +350,22 @@ TABLE = Table(
         Group(("skills",), "Teach agents to use scopes"),
         Group(("config",), "Read and change settings"),
     ),
-    taken={"events": "changes", "mr": "merge-requests", "view": "cat", "op": "operations"},
-    overview={
-        "start": ("init", "import", "new", "append"),
-        "read": ("list", "log", "show", "search"),
-        "branch and merge": ("branch", "merge", "undo"),
-        "build context": ("context", "memory update"),
+    taken={
+        "events": "changes",
+        "mr": "merge-requests",
+        "op": "operations",
+        "version": "--version",
+        "view": "cat",
+    },
+    first_page={
+        "Take in": {"import": "", "setup": ""},
+        "Look": {"list": "", "log": "", "search": "", "why": "", "usage": ""},
+        "Fork and join": {"branch": "", "diff": "", "merge": "", "undo": ""},
+        "Go on": {"resume": "", "context": ""},
+        "Trust and share": {
+            "check": "",
+            "export": "",
+            "push, pull": "Send and get conversations, over any git server",
+        },
     },
 )

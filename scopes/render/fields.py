@@ -148,16 +148,12 @@ def cell_text(value: object, *, multiline: bool = False) -> str:
     return clean(text) if multiline else clean_line(text)
 
 
-def format_rows(result: Result, options: ViewOptions, form: str | Sequence[str], end: str) -> Iterator[str]:
-    """Yield each row as text: by a template, or some fields with tabs between them.
-
-    Line breaks stay in texts if NUL ends the rows.
-    """
-    fields = template_fields(form) if isinstance(form, str) else form
-    fill = compile_template(form, fields) if isinstance(form, str) else None
+def format_rows(result: Result, options: ViewOptions, template: str, end: str) -> Iterator[str]:
+    """Yield each row as text by a template; line breaks stay in texts if NUL ends the rows."""
+    fields = template_fields(template)
+    fill = compile_template(template, fields)
     for row in walk_rows(result, options, fields, plain=True):
-        cells = {field: cell_text(value, multiline=end == "\0") for field, value in row.items()}
-        yield ("\t".join(cells[field] for field in fields) if fill is None else fill(cells)) + end
+        yield fill({field: cell_text(value, multiline=end == "\0") for field, value in row.items()}) + end
 
 
 def _pick(

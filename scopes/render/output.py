@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class OutputSettings(NamedTuple):
     """The global output options of a command; `color` is auto, always or never, `nul` ends rows with NUL.
 
-    With `template_of_fields` the template names fields of the JSON, else columns of the text.
+    The template and `fields` name fields of the JSON.
     """
 
     json: bool = False
@@ -31,7 +31,6 @@ class OutputSettings(NamedTuple):
     nul: bool = False
     template: str | None = None
     fields: tuple[str, ...] = ()
-    template_of_fields: bool = False
     quiet: bool = False
     verbose: bool = False
     hints: bool = True
@@ -148,14 +147,14 @@ class Output:
         self._write_message("", hint)
 
     def _write_wire_rows(self, result: Result) -> bool:
-        """Write rows of fields of the JSON, for --fields and templates; return False if the text form is asked for."""
+        """Write rows of fields of the JSON by the template; return False if the text form is asked for."""
         settings = self.settings
-        if not settings.fields and not settings.template_of_fields:
+        if settings.template is None:
             return False
         end = "\0" if settings.nul else "\n"
         from scopes.render.fields import format_rows
 
-        for line in format_rows(result, settings.options, settings.fields or settings.template or "", end):
+        for line in format_rows(result, settings.options, settings.template, end):
             self.stdout.write(line)
         return True
 
@@ -198,19 +197,7 @@ class Output:
         end = "\0" if settings.nul else "\n"
         hints = settings.hints and not settings.quiet
         view: View
-        if settings.template is not None:
-            from scopes.render.template import TemplateView
-
-            load_view = TemplateView
-            view = load_view(
-                write,
-                template=settings.template,
-                end=end,
-                unchanged=not self.stdout.screen,
-                write_note=self._write_note,
-                options=settings.options,
-            )
-        elif settings.nul or not terminal:
+        if settings.nul or not terminal:
             view = PlainView(
                 write,
                 color=color and not settings.nul,

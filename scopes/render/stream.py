@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
-from typing import Any, BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO
 
 from scopes.errors import Inaccessible
 from scopes.render.color import decide_color, is_dumb
@@ -13,26 +13,6 @@ from scopes.sanitize import escape_runner_commands
 
 _DEFAULT_WIDTH = 80
 _DEFAULT_HEIGHT = 24
-
-
-class _NoTerminal:
-    """A standard stream whose output is formatted as for a pipe; `is_screen` if it is a terminal nevertheless."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self.is_screen = stream.isatty()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def isatty(self) -> bool:
-        return False
-
-
-def hide_terminal(stream: TextIO) -> TextIO:
-    """Return a stream that does not report a terminal, so that output has the form of a pipe."""
-    _use_utf8(stream)
-    return cast("TextIO", _NoTerminal(stream))
 
 
 class OutputStream:
@@ -45,7 +25,7 @@ class OutputStream:
     def __init__(self, stream: TextIO, environ: Mapping[str, str], color: str) -> None:
         self.stream = stream
         self.terminal = stream.isatty()
-        self.screen: bool = getattr(stream, "is_screen", self.terminal)
+        self.screen = self.terminal
         self.capable = self.terminal and not is_dumb(environ)
         self.color = decide_color(color, environ, is_terminal=self.terminal)
         self._environ = environ

@@ -4,43 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from scopes.errors import Invalid
-from scopes.render.view import Cell, Column, PlainView, Write, plain_text
-from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.sanitize import clean
 
 _TOKEN = re.compile(r"(?P<text>[^{}\\]+)|(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|\\(?P<escape>.)|.", re.DOTALL)
 _ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\"}
-
-
-class TemplateView(PlainView):
-    """Formats each row with a template, on a terminal as well; everything else is plain text."""
-
-    def __init__(
-        self,
-        write: Write,
-        *,
-        template: str,
-        end: str = "\n",
-        unchanged: bool = False,
-        write_note: Write | None = None,
-        options: ViewOptions = DEFAULT_OPTIONS,
-    ) -> None:
-        super().__init__(write, end=end, hints=False, unchanged=unchanged, write_note=write_note, options=options)
-        self._template = template
-
-    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a template has no title
-        """Write each row through the template, whose fields are the columns.
-
-        Raises:
-            Invalid: the template names an unknown field or is malformed.
-        """
-        fields = [column.field for column in columns]
-        fill = compile_template(self._template, fields)
-        for row in rows:
-            self._write(fill(dict(zip(fields, map(plain_text, row), strict=True))) + self._end)
 
 
 def template_fields(text: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 All worktrees of a repository are one project; a directory outside git is a project of its own; the home directory is
 none. Only small regular files of `.git` are read, with `os` alone: no git process is started and no path is trusted.
-Completion, which has five milliseconds, reads names of conversations, branches and operations with this module.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from scopes.regular_file import MAX_CONFIG_BYTES, MAX_PACKED_BYTES, read_regular
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 
 _MAX_BYTES = 4096  # of a file that holds one path
-_HEADS = "refs/heads/"
 _STORE = "scopes"  # the store of a project, in its git directory
 _SCHEMES = ("http", "https", "ssh", "git")
 
@@ -264,49 +262,6 @@ def index_directory(cache: str, store: str) -> str:
 def state_directory(environ: Mapping[str, str]) -> str:
     """Return the directory for logs and crash files, which may not exist."""
     return os.path.join(_user_directory(environ, "XDG_STATE_HOME", "~/.local/state"), "scopes")
-
-
-def list_conversations(store: str) -> list[str]:
-    """List the conversations that have a branch, sorted by name."""
-    return sorted({name.partition("/")[0] for name in _list_names(store, _HEADS)})
-
-
-def list_branches(store: str, conversation: str) -> list[str]:
-    """List the branches of a conversation, sorted by name."""
-    return sorted(_list_names(store, f"{_HEADS}{conversation}/"))
-
-
-def _list_names(store: str, folder: str) -> set[str]:
-    """Return the names of the refs below a folder, without it; what cannot be read is left out."""
-    top = os.path.join(store, folder)
-    names = {
-        os.path.relpath(os.path.join(directory, name), top)
-        for directory, _, files in os.walk(top)
-        for name in files
-        if not name.endswith(".lock")
-    }
-    try:
-        packed = os.fsdecode(read_regular(os.path.join(store, "packed-refs"), MAX_PACKED_BYTES))
-    except OSError:
-        return names
-    start = f" {folder}"
-    return names.union(line.partition(start)[2] for line in packed.split("\n") if start in line)
-
-
-def list_operations(store: str) -> list[tuple[str, str]]:
-    """List the last operations, newest first: id and summary, from the reflog of the operation log."""
-    try:
-        with open(os.path.join(store, "logs", "refs", "scopes", "operations"), "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 16_384))
-            lines = file.read().decode("utf-8", "replace").split("\n")
-    except OSError:
-        return []
-    found: list[tuple[str, str]] = []
-    for line in reversed(lines):
-        summary, bracket, name = line.partition("\t")[2].removesuffix("]").rpartition(" [")
-        if bracket and name.isalnum():
-            found.append((name, summary))
-    return found
 
 
 def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:

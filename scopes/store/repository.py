@@ -212,7 +212,7 @@ class Repository:
         if self.is_past and not self.is_dry:
             raise Refused(
                 "an earlier state of the store can only be read",
-                hint="leave out --at-operation; to go back to that state: scopes undo",
+                hint="leave out --at; to go back to that state: scopes undo",
             )
         if self.format_version > FORMAT_VERSION:
             raise TooNew(

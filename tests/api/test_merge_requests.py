@@ -72,7 +72,7 @@ def test_a_view_shows_the_conflicts_that_the_merge_would_have(requested, same):
 def test_the_merge_of_a_request_is_the_merge_of_its_branch(requested, same):
     outcome = same(("mr", "merge", requested.id, "1"), lambda talk: talk.merge_merge_request(1))
     assert isinstance(outcome, scopes.FastForwarded)
-    assert requested.run("mr", "list", requested.id, "--fields", "state", "--state", "all") == "merged\n"
+    assert requested.run("mr", "list", requested.id, "--format", "{state}", "--state", "all") == "merged\n"
 
 
 def test_the_merge_of_a_request_has_the_options_of_a_merge(requested, same):

@@ -55,7 +55,7 @@ def past(changed, open_again):
 @pytest.mark.parametrize("words", READS, ids=" ".join)
 def test_what_is_read_is_what_the_command_line_reads_at_that_operation(changed, past, words):
     code = int(words[0] in {"diff", "range-diff"})
-    printed = changed.run(*words, "--at-operation", changed.operation, "--json", code=code)
+    printed = changed.run(*words, "--at", changed.operation, "--json", code=code)
     assert document(READS[words](past, past.conversation("conv-001"))) == printed
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from scopes.cli.man_pages import read_manual
+from scopes.cli.command_help import read_manual
 from tests.check.headless_runs import CWD, codex_rollout, codex_stream
 from tests.cli.running import ROOT, environment
 from tests.support import fork_server

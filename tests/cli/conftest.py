@@ -1,4 +1,4 @@
-"""Fixtures of the command line tests: a store with names, completion rows of the sample table, a conversation."""
+"""Fixtures of the command line tests: a store with names, a conversation."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from hashlib import sha256
 import pytest
 
 from scopes import clock
-from scopes.cli import option_rows
-from scopes.cli.generate import generate
 from tests.cli.contract import copy_world, make_world
 from tests.cli.conversation import Conversation
 from tests.cli.running import PRODUCT, scopes
-from tests.cli.sample import TABLE
 from tests.support.random_ids import hashed_counter
 from tests.support.recalled import recalled
 from tests.support.remotes import make_bare
 from tests.support.snapshot import take_snapshot
 
 _CONVERSATIONS = []
-SETTINGS = {"scopes.author": "the name to append under", "scopes.hints": "whether to hint"}
 
 
 @pytest.fixture
@@ -33,16 +29,6 @@ def store(tmp_path):
         file = path / "refs" / "heads" / branch
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("0" * 40)
-    return str(path)
-
-
-@pytest.fixture
-def sample_options(tmp_path, monkeypatch):
-    """Make completion read the rows of the sample table."""
-    files = generate(TABLE, SETTINGS)
-    path = tmp_path / os.path.basename(option_rows.OPTIONS_FILE)
-    path.write_text(files["scopes/cli/" + path.name])
-    monkeypatch.setattr(option_rows, "OPTIONS_FILE", str(path))
     return str(path)
 
 

@@ -43,7 +43,8 @@ class Conversation:
         """Run scopes, assert its exit code, and return its output: with --json a document, or a list of documents."""
         done = self.run_main(*words, given=given)
         assert done.returncode == code, done.stderr
-        lines = [json.loads(line) for line in done.stdout.splitlines()] if "--json" in words else done.stdout
+        as_json = any(word == "--json" or (word.startswith("--json=") and word != "--json=") for word in words)
+        lines = [json.loads(line) for line in done.stdout.splitlines()] if as_json else done.stdout
         return lines[0] if len(lines) == 1 and isinstance(lines, list) else lines
 
     def run_refused(self, *words, code):

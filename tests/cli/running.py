@@ -15,11 +15,6 @@ FORKED_KEYWORDS = {"stdin", "stdout", "stderr", "input", "text", "timeout", "cwd
 PROGRAM = "import sys; from scopes.cli.main import main; from scopes.loading import load; sys.exit(main(sys.argv[2:], load(sys.argv[1])))"
 
 
-def with_options(path):
-    """Return a program that reads the completion rows from another file."""
-    return f"import scopes.cli.option_rows; scopes.cli.option_rows.OPTIONS_FILE = {path!r}; {PROGRAM}"
-
-
 def command_line(*words, table=SAMPLE, options=(), program=PROGRAM):
     """Return the argument list that runs scopes with these words."""
     return [sys.executable, *options, "-c", program, table, *words]

@@ -46,7 +46,6 @@ def state(
         "json",
         "color",
         "pager",
-        "hints",
         "quiet",
         "verbose",
         "yes",
@@ -143,7 +142,7 @@ TABLE = Table(
         _sample("confirm", "Ask first"),
         _sample("read", "Count the bytes of a file"),
         _sample("deaf", "Fail while standard error cannot be written", "fill_error_stream"),
-        *(PRODUCT.commands[(name,)] for name in ("completion", "help", "version")),
+        *(PRODUCT.commands[(name,)] for name in ("completion", "help")),
     ),
-    taken={"status": "state"},
+    taken={"status": "state", "version": "--version"},
 )

@@ -43,7 +43,7 @@ def test_new_and_the_first_append_name_the_setting_once(in_terminal, tmp_path):
     assert HINT in in_terminal("new", "talk")
     assert HINT in in_terminal("append", "@", "one")
     assert HINT not in in_terminal("append", "@", "two")
-    assert HINT not in in_terminal("new", "other", "--no-hints")
+    assert HINT not in in_terminal("new", "other", "--quiet")
     assert HINT not in in_terminal("new", "other", "--json")
 
 
@@ -83,7 +83,7 @@ def test_a_script_that_begins_to_share_says_it_once_on_standard_error(in_script,
     assert f"hint: {HINT} {WORDS}; {EVERYWHERE}\n" in in_script("remote", "add", "origin", bare)
     assert HINT not in in_script("push", "conv-001")
     assert f"{HINT} --store {tmp_path}/theirs {WORDS}; {EVERYWHERE}\n" in in_script("clone", bare, "theirs")
-    for option in ("--json", "--quiet", "--no-hints"):
+    for option in ("--json", "--quiet"):
         assert HINT not in in_script("clone", bare, f"with{option}", option)
     in_script("config", "scopes.author", "Dana Dev", "--level", "user")
     assert HINT not in in_script("clone", bare, "more")

@@ -194,7 +194,7 @@ def test_a_decision_in_the_state_is_found_with_its_value(searched):
 
 @pytest.mark.slow
 def test_columns_of_the_result_can_be_chosen(searched):
-    shown = run_shell(searched, "! grep -q broken", "--fields", "first_bad.subject").stdout
+    shown = run_shell(searched, "! grep -q broken", "--format", "{first_bad.subject}").stdout
     assert shown == f"{BROKEN}\n"
     assert run_shell(searched, "! grep -q broken", "-z").stdout.endswith("\0")
 
@@ -209,9 +209,9 @@ def test_a_search_changes_nothing_and_undo_takes_back_what_was_done_before(searc
 
 def test_a_search_of_a_past_state_is_refused(searched):
     """The command may write to the store, which an earlier state cannot take."""
-    done = searched.run_main("bisect", "run", "--at-operation", "@", "--", "true")
+    done = searched.run_main("bisect", "run", "--at", "@", "--", "true")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--at-operation cannot be combined with" in done.stderr
+    assert "--at cannot be combined with" in done.stderr
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.cli.command_line import expects_value, is_option, split_words
+from scopes.cli.global_options import HELP, VERSION
 from scopes.cli.table import TABLE
 
 APPEND = ("append",)
@@ -62,15 +63,12 @@ def test_an_unknown_word_is_reported(word):
     assert line.command is None
 
 
-def test_version_is_a_command_however_it_is_spelled():
-    assert split_words(TABLE, ["--version"]).path == ("version",)
-    assert split_words(TABLE, ["conv", "--version"]).unknown == "--version"
-
-
-def test_help_before_the_command_is_recognized():
-    assert split_words(TABLE, ["conv", "-h"]).wants_help
-    assert split_words(TABLE, ["--help"]).wants_help
-    assert not split_words(TABLE, ["-C", "--help", "conv"]).wants_help
+@pytest.mark.parametrize("names", [HELP.names, VERSION.names])
+def test_help_and_version_are_recognized_everywhere_but_as_a_value(names):
+    for words in (["conv", names[0]], [names[1]], ["log", "x", names[1]]):
+        assert split_words(TABLE, words).has(names)
+    assert not split_words(TABLE, ["-C", names[1], "log"]).has(names)
+    assert not split_words(TABLE, ["log", "--", names[1]]).has(names)
 
 
 def test_a_final_option_without_its_value_is_reported():

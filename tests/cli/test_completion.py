@@ -1,195 +1,202 @@
-"""The candidates of completion for the last word of a command line."""
+"""Completion: what `scopes __complete` offers, and the scripts in real shells, if they are installed."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
+import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from scopes.cli.completion import complete
-from scopes.cli.table import TABLE as PRODUCT
-from tests.cli.running import scopes, with_options
-from tests.cli.sample import TABLE
-from tests.support.examples import examples
-
-pytestmark = pytest.mark.usefixtures("sample_options")
+from scopes.cli.completion_scripts import SCRIPTS
+from scopes.cli.table import TABLE
+from tests.cli.running import PRODUCT, ROOT, environment, scopes
+from tests.support.terminal_session import in_terminal
 
 
 @pytest.fixture
-def words(store):
-    """Complete with the sample table; return the words alone."""
+def offered(conversation, tmp_path):
+    """Return a function that completes a line in a store with a conversation; it returns the words."""
 
-    def words(*typed, environ=None, table=TABLE):
-        return [word for word, _ in complete(table, list(typed), environ or {"SCOPES_STORE": store})]
+    def offered(line, *, described=False):
+        found, _ = complete(TABLE, line.split(" "), {"SCOPES_STORE": conversation.store, "HOME": str(tmp_path)})
+        return found if described else [word for word, _ in found]
 
-    return words
-
-
-def test_the_first_word_is_a_group_or_a_command(words):
-    members = ["state", "raise", "answer", "many", "wait", "reply", "confirm", "read", "deaf"]
-    assert words("") == ["completion", "help", "version", "conversations", *members, "conv", "ai"]
-    assert words("con") == ["conversations", "confirm", "conv"]
-    assert words("ai", "conv") == ["conversations", "conv"]
+    return offered
 
 
-def test_after_a_group_its_commands_complete(words):
-    assert words("conv", "s") == ["state"]
-    assert words("ai", "conversations", "w") == ["wait"]
-    assert words("conv", "operations", "", table=PRODUCT) == ["list", "show"]
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mer", ["merge", "merge-requests"]),
+        ("conflicts r", ["resolve"]),
+        ("ai conversations mer", ["merge", "merge-requests"]),
+        ("help conflicts r", ["resolve"]),
+        ("merge --allow", ["--allow-unrelated"]),
+        ("merge --sec", ["--secrets"]),
+        ("--col", ["--color"]),
+        ("--color n", ["never"]),
+        ("log --color=n", ["--color=never"]),
+        ("conflicts resolve 1 --take s", ["source"]),
+        ("append --kind pri", ["priority"]),
+        ("-c scopes.dur", ["scopes.durability"]),
+        ("log ma", ["main"]),
+        ("log conv-001/f", ["conv-001/fix"]),
+        ("log main..f", ["main..fix"]),
+        ("log conv", ["conv-001"]),
+        ("merge fi", ["fix"]),
+        ("merge conv-001 fi", ["fix"]),
+        ("merge --source fi", ["fix"]),
+        ("delete conv-001 c", ["conv-001"]),
+        ("log -- ", []),
+        ("log -n 3 conv", ["conv-001"]),
+        ("log -vn 3 conv", ["conv-001"]),
+        ("bogus ", []),
+    ],
+)
+def test_a_word_is_completed(offered, line, expected):
+    assert offered(line) == expected
 
 
-def test_commands_come_with_their_summary(store):
-    assert complete(TABLE, ["conv", "wai"], {}) == [("wait", "Wait for a signal")]
+def test_a_command_comes_with_its_summary_and_a_message_with_its_text(offered, conversation):
+    assert offered("undo", described=True) == [("undo", TABLE.commands["undo",].summary)]
+    start = conversation.first[:4]
+    assert offered(f"cat {start}", described=True) == [(conversation.first[:8], "carol: How shall we do it?")]
 
 
-def test_a_dash_completes_to_command_and_global_options(words):
-    assert words("conv", "state", "--")[:3] == ["--branch", "--kind", "--limit"]
-    assert words("conv", "state", "--no-") == ["--no-pager", "--no-hints", "--no-input"]
-    assert words("--j") == words("conv", "--j") == ["--json"]
-    assert words("conv", "state", "-z") == ["-z"]
-
-
-def test_conversations_complete_as_an_argument(words):
-    assert words("conv", "state", "") == ["conv-001", "conv-002", "login-bug"]
-    assert words("conv", "state", "l") == ["login-bug"]
-    assert words("state", "--json", "-q", "l") == ["login-bug"]
-
-
-def test_branches_complete_after_their_conversation(words):
-    assert words("conv", "state", "conv-001", "--branch", "") == ["analysis/security", "main"]
-    assert words("conv", "state", "conv-001", "-b", "m") == ["main"]
-    assert words("conv", "state", "--branch", "m", "conv-001", "--branch", "a") == ["analysis/security"]
-
-
-def test_branches_of_conflicts_complete_after_their_first_letter(words, store):
-    heads = os.path.join(store, "refs", "heads", "conv-001")
-    os.makedirs(os.path.join(heads, "conflict-resolution"))
-    shutil.copy(os.path.join(heads, "main"), os.path.join(heads, "conflict-resolution", "fix-into-main"))
-    for line in (("conv", "state", "conv-001", "--branch"), ("conv", "state")):
-        prefix = "" if "--branch" in line else "conv-001/"
-        assert f"{prefix}conflict-resolution/fix-into-main" not in words(*line, prefix)
-        assert f"{prefix}conflict-resolution/fix-into-main" in words(*line, f"{prefix}c")
-
-
-def test_branches_complete_after_a_unique_prefix_of_the_conversation(words):
-    assert words("conv", "state", "log", "--branch", "") == ["main"]
-    assert words("conv", "state", "conv-", "--branch", "") == []
-
-
-def test_a_branch_completes_within_a_word(words):
-    assert words("conv", "state", "conv-001/") == ["conv-001/analysis/security", "conv-001/main"]
-    assert words("conv", "state", "conv-001/m") == ["conv-001/main"]
-
-
-def test_a_value_after_an_equals_sign_completes_to_the_whole_word(words):
-    assert words("conv", "state", "conv-001", "--branch=m") == ["--branch=main"]
-    assert words("conv", "state", "c", "--kind=d") == ["--kind=decision"]
-    assert words("--color=a") == ["--color=auto", "--color=always"]
-    assert words("--json=") == words("--nothing=") == []
-
-
-def test_choices_complete(words):
-    assert words("conv", "state", "c", "--kind", "") == ["plain", "decision"]
-    assert words("--color", "n") == words("conv", "state", "--color", "n") == ["never"]
-    assert words("completion", "") == ["bash", "zsh", "fish", "fzf", "fzf-fish"]
-
-
-def test_after_a_double_dash_no_options_complete(words):
-    assert words("conv", "state", "--", "-") == []
-    assert words("conv", "state", "--", "conv-002") == ["conv-002"]
-    assert words("conv", "state", "--", "--kind", "x") == []
-
-
-def test_help_completes_commands(words):
-    assert words("help", "conv", "wa") == ["wait"]
-    assert words("help", "wa") == ["wait"]
-    assert words("help", "ver") == ["version"]
-
-
-def test_text_and_files_are_left_to_the_shell(words):
-    assert words("conv", "state", "c", "some") == []
-    assert words("conv", "read", "") == words("--store", "") == []
+def test_the_remotes_are_offered(offered, conversation, bare):
+    conversation.run("remote", "add", "team", bare)
+    assert offered("remote remove te", described=True) == [("team", bare)]
 
 
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("conv state nowhere", 1),
-        ("conv state conv-001 --branch nope", 1),
-        ("conv state conv-001 --branch=nope", 1),
-        ("conv state c --kind nope", 1),
-        ("conv nope", 1),
-        ("conv state --nope", 1),
-        ("help nope", 1),
-        ("conv state c some", 0),
-        ("conv read some", 0),
-        ("--store some", 0),
-        ("--store=some", 0),
-        ("bogus some", 0),
+        ("log nowhere", 1),
+        ("merge --nope", 1),
+        ("--color nope", 1),
+        ("import some", 0),
+        ("log -- some", 0),
+        ("bogus x", 0),
     ],
 )
-def test_the_exit_code_tells_the_shell_whether_a_file_name_is_possible(store, sample_options, line, code):
+def test_the_exit_code_tells_the_shell_whether_a_file_name_is_possible(conversation, line, code):
     """Where no id matched, the shell offered the files of the directory."""
-    done = scopes(
-        "__complete", "--", *line.split(" "), program=with_options(sample_options), env={"SCOPES_STORE": store}
-    )
+    done = scopes("__complete", "--", *line.split(), table=PRODUCT, env={"SCOPES_STORE": conversation.store})
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
-def test_an_unknown_word_completes_to_nothing(words):
-    assert words("bogus", "") == words("conv", "bogus", "") == words("--bogus", "") == []
+def test_a_store_of_another_user_is_not_opened(offered, monkeypatch):
+    """Its configuration is not read either: `__complete` read it on every tab."""
+    monkeypatch.setattr("os.geteuid", lambda: 4711)
+    assert offered("log conv") == []
 
 
-def test_completion_selects_the_store_like_a_command(words, store, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    elsewhere = {"SCOPES_STORE": str(tmp_path / "elsewhere")}
-    assert words("conv", "state", "l", environ=elsewhere) == []
-    assert words("--store", store, "conv", "state", "l", environ=elsewhere) == ["login-bug"]
-    assert words("conv", "state", f"--store={store}", "l", environ=elsewhere) == ["login-bug"]
-    assert words("-C", str(tmp_path), "conv", "state", "--store", "store.git", "l", environ=elsewhere) == ["login-bug"]
-
-
-def test_each_line_is_a_word_and_its_description(store):
-    done = scopes("__complete", "--", "conv", "wai")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "wait\tWait for a signal\n", "")
-
-
-@pytest.mark.parametrize("name", ["a\x1b]0;x\x07", "b\nc", "d\u202e", "e\udcff", "f\u200bg"])
-def test_names_with_control_characters_are_left_out(store, sample_options, name):
-    """H-71."""
-    branch = os.path.join(os.fsencode(store), b"refs/heads", os.fsencode(name), b"main")
-    os.makedirs(branch)
-    done = scopes("__complete", "--", "--store", store, "conv", "state", "", program=with_options(sample_options))
-    assert done.stdout.split() == ["conv-001", "conversation", "conv-002", "conversation", "login-bug", "conversation"]
+def test_a_name_that_a_shell_would_run_is_not_offered(conversation):
+    """A fetch brings names of branches, and `x$(touch${IFS}/tmp/y)` is one that git accepts."""
+    tip = conversation.run("log", "-1", "--format", "{oid}").strip()
+    for name in ("x$(id);y", "xy"):
+        subprocess.run(["git", "-C", conversation.store, "update-ref", f"refs/heads/conv-001/{name}", tip], check=True)
+    done = scopes("__complete", "--", "log", "x", table=PRODUCT, env={"SCOPES_STORE": conversation.store})
+    assert done.stdout == "xy\tbranch of conv-001\n"
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("--",), ("--", "-C", "/dev/null/nowhere", "conv", "state", ""), ("--", "\udcff", "\udcfe")]
+    "words", [(), ("--",), ("--", "-C", "/dev/null/nowhere", "log", ""), ("--", "\udcff", "\udcfe")]
 )
-def test_an_error_prints_nothing(words, sample_options):
-    done = scopes("__complete", *words, program=with_options(sample_options))
-    assert (done.returncode, done.stderr) == (0, "")
+def test_an_error_prints_nothing(words):
+    assert scopes("__complete", *words, table=PRODUCT).stderr == ""
 
 
-def test_a_full_output_device_is_no_error():
-    with open("/dev/full", "w") as full:
-        done = scopes("__complete", "--", "", capture_output=False, stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.fixture
+def shell(conversation, tmp_path):
+    """Run a script in a shell that finds our `scopes` on its PATH, in a terminal if there are keys to type."""
+    program = tmp_path / "bin" / "scopes"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -P -m scopes \"$@\"\n")
+    program.chmod(0o755)
+
+    def shell(*words, keys=None):
+        if shutil.which(words[0]) is None or (keys and shutil.which("fzf") is None):
+            pytest.skip(f"{words[0]} or fzf is not installed")
+        path = f"{program.parent}:{environment()['PATH']}"
+        env = environment(PATH=path, SCOPES_STORE=conversation.store, HOME=str(tmp_path), TERM="xterm", PYTHONPATH=ROOT)
+        if keys:
+            return in_terminal([*words], keys, env=env, cwd=tmp_path)
+        done = subprocess.run(words, check=False, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    return shell
 
 
-TEXT = st.text(max_size=5).filter(lambda word: "\x00" not in word and word != "-C")
+BASH = """\
+compopt() {{ echo compopt "$@"; }}
+source {root}/completions/scopes.bash
+COMP_WORDS=({words}); COMP_CWORD=$(({count} - 1)); _scopes; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
-@given(
-    typed=st.lists(
-        st.sampled_from(["conv", "state", "--branch", "--kind", "--store", "--", "-", "", "c"]) | TEXT, min_size=1
-    )
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("scopes", "und"), ["undo"]),
+        (("scopes", "log", "conv-001/f"), ["conv-001/fix"]),
+        (("scopes", "--color", "=", "a"), ["auto", "always"]),
+        (("scopes", "--color", "=", '"a'), ["auto", "always"]),
+        (("scopes", "log", "nowhere"), ["compopt +o bashdefault +o default", ""]),
+    ],
 )
-def test_every_candidate_starts_with_the_typed_word(sealed_world, typed):
-    found = complete(TABLE, [*typed], {"HOME": str(sealed_world)})
-    assert [word for word, _ in found if not word.startswith(typed[-1])] == []
+def test_bash_completes_words_that_it_splits(shell, words, expected):
+    quoted = " ".join(f"'{word}'" for word in words)
+    assert shell("bash", "--norc", "-c", BASH.format(root=ROOT, words=quoted, count=len(words))) == expected
+
+
+# The variables that zsh sets for a completion function, and the two zsh functions that ours calls.
+ZSH = """\
+compdef() {{ true }}; _files() {{ print files }}; _describe() {{ print -rl -- $described }}
+source {root}/completions/_scopes
+words=({words} '{current}'); CURRENT=$#words; PREFIX='{current}'; _scopes
+"""
+
+
+def test_zsh_completes_with_descriptions_and_offers_files_otherwise(shell):
+    for words, current, expected in (
+        ("scopes", "undo", [f"undo:{TABLE.commands['undo',].summary}"]),
+        ("scopes log", "conv", ["conv-001:conversation"]),
+        ("scopes import", "", ["files"]),
+    ):
+        assert shell("zsh", "-f", "-c", ZSH.format(root=ROOT, words=words, current=current)) == expected
+
+
+def test_fish_completes_commands_with_their_summaries(shell):
+    program = f"source {ROOT}/completions/scopes.fish; complete -C 'scopes undo'"
+    assert shell("fish", "--no-config", "-c", program) == [f"undo\t{TABLE.commands['undo',].summary}"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_completion_prints_the_script_of_a_shell(name):
+    assert scopes("completion", name, table=PRODUCT).stdout == SCRIPTS[name]
+
+
+@pytest.mark.parametrize("words", [(), ("tcsh",), ("bash", "zsh")])
+def test_completion_refuses_an_unknown_shell(words):
+    done = scopes("completion", *words, table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "bash, zsh or fish" in done.stderr
+
+
+LOADED = {
+    "bash": ("bash", "--norc", "-c", 'eval "$(scopes completion fzf)"; '),
+    "fish": ("fish", "--no-config", "-c", "scopes completion fzf-fish | source; "),
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_the_function_for_fzf_prints_the_name_of_the_chosen_conversation(shell, conversation, tmp_path, name):
+    conversation.run("new", "it's $(touch hacked) `touch hacked` {1} \\t; touch hacked")
+    *words, script = LOADED[name]
+    shell(*words, f"{script}scopes-fzf > chosen", keys=[("2/2", "conv-001"), ("1/2", "\r")])
+    assert (tmp_path / "chosen").read_text() == "conv-001\n"
+    assert not (tmp_path / "hacked").exists()

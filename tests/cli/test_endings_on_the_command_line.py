@@ -88,17 +88,16 @@ def test_a_withdrawal_is_previewed_and_is_a_row(conversation, sentence):
     conversation.run("decisions", "accept", sentence, "--topic", "db")
     planned = conversation.run("decisions", "withdraw", conversation.id, "DB", "--dry-run", "--json")
     assert (planned["topic"], planned["decisions"]) == ("db", ["We decided to use SQLite."])
-    assert conversation.run("decisions", conversation.id, "--fields", "topic,state") == "db\tin-effect\n"
+    assert conversation.run("decisions", conversation.id, "--format", r"{topic}\t{state}") == "db\tin-effect\n"
     conversation.run("decisions", "withdraw", conversation.id, "DB", "--reason", "too slow")
-    assert conversation.run("decisions", conversation.id, "--fields", "topic,state") == "db\twithdrawn\n"
+    assert conversation.run("decisions", conversation.id, "--format", r"{topic}\t{state}") == "db\twithdrawn\n"
     assert conversation.texts("main")[-1] == "too slow"
 
 
 def test_candidates_have_rows_fields_templates_and_nul(conversation, sentence):
     words = ("decisions", conversation.id, "--candidates")
-    assert conversation.run(*words, "--fields", "id,branch") == f"{sentence}\tmain\n"
+    assert conversation.run(*words, "--format", r"{id}\t{branch}") == f"{sentence}\tmain\n"
     assert conversation.run(*words, "--format", "{text}", "-z") == "We decided to use SQLite.\x00"
-    assert conversation.run(*words, "--porcelain") == conversation.run(*words)
 
 
 @pytest.mark.parametrize(("strategy", "choice"), [("ours", "target"), ("theirs", "source")])
@@ -117,10 +116,10 @@ def test_an_open_question_and_its_ending_elsewhere_are_two_rows(conflicting):
     merge(conflicting, "main", "--strategy", "ours")
     merge(conflicting, "rel", code=3)
     rows = conflicting.run(
-        "conflicts", "list", conflicting.id, "--all", "--fields", "number,status,branch"
+        "conflicts", "list", conflicting.id, "--all", "--format", r"{number}\t{status}\t{branch}"
     ).splitlines()
     assert rows == ["1\topen\tconflict-resolution/fix-into-rel", "2\tresolved\tmain"]
-    assert conflicting.run("conflicts", "list", conflicting.id, "--fields", "number") == "1\n"
+    assert conflicting.run("conflicts", "list", conflicting.id, "--format", "{number}") == "1\n"
     conflicting.run("conflicts", "resolve", conflicting.id, "1", "--take", "target", "--continue")
     (row,) = conflicting.list_conflicts("--all")
     assert row["status"] == "resolved"
@@ -133,7 +132,7 @@ def test_skipped_conflicts_are_listed_as_aborted(conversation):
     conversation.run("rebase", f"{conversation.id}/fix", "--onto", "main", code=3)
     conversation.run("rebase", conversation.id, "--skip", code=3)
     conversation.run("rebase", conversation.id, "--skip")
-    rows = conversation.run("conflicts", "list", conversation.id, "--all", "--fields", "key,status").splitlines()
+    rows = conversation.run("conflicts", "list", conversation.id, "--all", "--format", r"{key}\t{status}").splitlines()
     assert sorted(rows) == ["decisions/db\taborted", "decisions/os\taborted"]
     assert len(conversation.list_conflicts("--status", "aborted")) == 2
     for number in ("1", "2"):

@@ -59,8 +59,8 @@ def test_a_missing_branch_is_not_only_called_a_message(error, words):
 
 
 def test_no_hints_removes_the_hints_of_errors(error):
-    assert error("--no-hints", "cat", "conv-001/nope") == (4, "error: there is no branch or message 'nope'")
-    assert error("log", "--jsn", "--no-hints") == (2, "error: no such option: --jsn")
+    assert error("--quiet", "cat", "conv-001/nope") == (4, "error: there is no branch or message 'nope'")
+    assert error("log", "--jsn", "--quiet") == (2, "error: no such option: --jsn")
 
 
 @pytest.mark.parametrize(("word", "names"), [("--since", ["--json"]), ("--grep", ["--help", "--yes"]), ("-x", ["-q"])])

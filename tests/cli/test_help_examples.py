@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scopes import clock
-from scopes.cli.inspect_command import inspect_command
+from scopes.cli.command_help import read_docs
 from scopes.cli.table import TABLE
 from tests.cli.contract import copy_world
 from tests.cli.conversation import Conversation
@@ -27,9 +27,7 @@ MESSAGE_LINE = json.dumps({"author": "carol", "text": "hello"}) + "\n"
 ASKING = """echo '{"questions": [{"key": "Seeds", "id": "drop-ie11", "text": "Drop it?"}]}'"""
 INPUTS = {"git": "diff --git a/a.py b/a.py\n", "curl": MESSAGE_LIST, "echo": MESSAGE_LINE}
 EXAMPLES = {
-    path: inspect_command(command).examples.splitlines()
-    for path, command in TABLE.commands.items()
-    if path != ("help",)
+    path: read_docs(command).examples.splitlines() for path, command in TABLE.commands.items() if path != ("help",)
 }
 # What an example needs that the store has not yet; found by the beginning of its words.
 STOPPED = (("merge", "conv-001", "--source", "fix", "--target", "main"),)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scopes.cli.command_docs import read_docs
+from scopes.cli.command_help import read_docs
 from scopes.cli.command_line import LONG, SHORT, before_separator, split_words
 from scopes.cli.table import TABLE
 from tests.cli.running import PRODUCT, scopes
@@ -53,7 +53,7 @@ def lacks_argument(words):
     line = split_words(TABLE, words)
     if line.command is None or any("{" in word or word == "..." for word in line.rest):
         return False
-    docs = read_docs(line.command.path)
+    docs = read_docs(line.command)
     takes_value = {name for option in docs.options if option.value for name in option.names}
     given = [
         word
@@ -72,7 +72,7 @@ def is_command(words):
         return placeholder and (line.path in GROUPS_OF_VERBS or line.typed[0] == "ai")
     if line.command is None:
         return True  # a group, or the beginning of an f-string
-    docs = read_docs(line.command.path)
+    docs = read_docs(line.command)
     known = {name for option in docs.options for name in option.names} | set(LONG) | {f"-{name}" for name in SHORT}
     given = before_separator(line.rest)
     return all(re.sub(r"=.*|[.:'\"]+$", "", word) in known for word in given if re.match(r"--?[a-zA-Z]", word))

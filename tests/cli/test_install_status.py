@@ -112,10 +112,7 @@ def test_an_unknown_target_is_a_mistake_with_the_names_of_those_that_are_known(n
 @each_noun
 def test_fields_are_those_of_the_rows(noun):
     """There was one empty row, and with --json no data at all."""
-    word = "server" if noun == "mcp" else "skill"
     expected = [(row["target"], row["condition"]) for row in rows(noun)]
     assert len(expected) == len(NAMES[noun])
-    lines = run(noun, "status", "--fields", f"agent,{word}").stdout.splitlines()
+    lines = run(noun, "status", "--format", r"{target}\t{condition}").stdout.splitlines()
     assert [tuple(line.split("\t")) for line in lines] == expected
-    chosen = rows(noun, "--fields", "target,condition,file")
-    assert [(each["target"], each["condition"]) for each in chosen] == expected

@@ -17,7 +17,7 @@ def cache(conversation, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("--json",), ("-n", "3", "-z"), ("--fields", "id,title"), ("-qz", "--color=never")]
+    "options", [(), ("--json",), ("-n", "3", "-z"), ("--format", r"{id}\t{title}"), ("-qz", "--color=never")]
 )
 def test_a_list_from_the_index_loads_neither_rich_nor_pydantic(conversation, cache, options):
     """Start-up budget: 6x from the index."""
@@ -128,7 +128,7 @@ def test_deleted_conversations_are_listed_on_request(shop, cache):
     shop.run("delete", "conv-002", "--json")
     [row] = shop.run("list", "--deleted", "--json")["deleted"]
     assert (row["id"], row["title"], row["branches"]) == ("conv-002", "Tea", 1)
-    assert shop.run("list", "--deleted", "--fields", "id,operation") == f"conv-002\t{row['operation']}\n"
+    assert shop.run("list", "--deleted", "--format", r"{id}\t{operation}") == f"conv-002\t{row['operation']}\n"
     error = shop.run_refused("log", "conv-002", code=4)
     assert error["hint"].startswith(f"restore it: scopes undo {row['operation']}")
     shop.run("undo", row["operation"], "--json")

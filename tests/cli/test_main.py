@@ -28,42 +28,13 @@ def test_the_version_under_json_is_one_document():
     assert product("version", "--json").stdout == f'{{"scopes":1,"kind":"version","version":"{__version__}"}}\n'
 
 
-def test_scopes_alone_lists_the_commands():
-    done = product()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == product("--help").stdout == product("help").stdout == product("-h").stdout
+def test_scopes_alone_is_the_first_page_of_help():
+    assert product().stdout == product("help").stdout
 
 
-@pytest.mark.parametrize(
-    "group", [("conv",), ("ai", "conv"), ("ai", "conversations"), ("conv", "operations"), ("config",)]
-)
-def test_a_group_without_a_command_prints_its_overview(group):
-    done = product(*group)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: scopes ")
-    assert done.stdout == product(*group, "--help").stdout
-    assert product("help", *group).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (("lst",), "did you mean scopes list?"),
-        (("conv", "lst"), "did you mean scopes list?"),
-        (("conv", "apend"), "did you mean scopes append?"),
-        (("convesations", "list"), "did you mean scopes conv?"),
-        (("undoo",), "did you mean scopes undo?"),
-        (("conv", "operations", "lis"), "did you mean scopes operations list?"),
-        (("--jsn", "conv", "list"), "did you mean --json?"),
-        (("conv", "zzzzzz"), "see: scopes help conversations"),
-        (("zzzzzz",), "see: scopes help"),
-        (("--zzzzzz",), "see: scopes help"),
-    ],
-)
-def test_an_unknown_command_is_refused_with_a_suggestion(words, hint):
-    done = product(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(f"hint: {hint}\n")
+def test_a_group_without_a_command_lists():
+    done = product("conflicts", "--store", "/nowhere")
+    assert (done.returncode, done.stdout) == (4, "")
 
 
 def test_a_suggested_command_is_never_run():
@@ -105,76 +76,27 @@ def test_the_module_is_the_same_command():
 def test_the_process_prints_all_output_and_keeps_the_exit_code():
     done = module("help", "--all")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("What was deleted, until gc --expire.\n")
+    assert done.stdout.endswith("One: scopes help NAME\n")
     done = module("bogus")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: scopes has no command 'bogus'\n")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--version",),
-        ("version",),
-        ("--help",),
-        ("help",),
-        ("conv", "--help"),
-        ("help", "conv"),
-        ("completion", "bash"),
-    ],
-)
+@pytest.mark.parametrize("words", [("--version",), ("version",), ("--help",), ("help",), ("completion", "bash")])
 def test_help_and_version_import_no_parser(words):
     """Start-up budget: a trivial command."""
     assert imported(*words) & (HEAVY | PARSER) == set()
 
 
-@pytest.mark.parametrize("words", [("help", "append"), ("conv", "append", "--help"), ("help", "--all")])
-def test_the_help_of_a_command_is_read_from_the_stored_file(words):
-    """Start-up budget: verb help; neither the parser nor the library of the store is needed."""
-    assert imported(*words) & HEAVY == set()
-
-
 def test_an_unknown_command_imports_no_parser():
-    assert imported("conv", "bogus") & (HEAVY | PARSER) == set()
+    assert imported("conflicts", "bogus") & (HEAVY | PARSER) == set()
 
 
-@pytest.mark.parametrize(
-    "words", [("",), ("conv", "ap"), ("conv", "show", ""), ("conv", "append", "c", "--"), ("--store", "")]
-)
-def test_completion_imports_next_to_nothing(words):
+@pytest.mark.parametrize("words", [("",), ("ap",), ("conflicts", ""), ("--color", "")])
+def test_completion_of_a_command_imports_next_to_nothing(words):
     """Start-up budget: completion."""
     seen = {name for name in imported("__complete", "--", *words) if not name.startswith("scopes")}
-    assert (
-        seen & (HEAVY | PARSER | {"re", "typing", "enum", "functools", "dataclasses", "collections", "importlib"})
-        == set()
-    )
-
-
-def test_completion_imports_only_the_modules_that_it_needs():
-    assert {name for name in imported("__complete", "--", "conv", "show", "") if name.startswith("scopes")} == {
-        "scopes",
-        "scopes.cli",
-        "scopes.cli.completion",
-        "scopes.cli.option_rows",
-        "scopes.loading",
-        "scopes.cli.global_options",
-        "scopes.cli.main",
-        "scopes.cli.table",
-        "scopes.cli.command_line",
-        "scopes.store",
-        "scopes.store.projects",
-        "scopes.regular_file",
-    }
-
-
-def test_completion_of_a_command_reads_the_aliases_only_if_there_may_be_some(tmp_path):
-    """Git's configuration is parsed only if it mentions aliases of scopes."""
-    words = ("__complete", "--", "lo")
-    assert "pygit2" not in imported(*words)
-    (tmp_path / ".gitconfig").write_text("[alias]\n\tco = checkout\n[scopes]\n\tauthor = carol\n")
-    assert "pygit2" not in imported(*words, env={"HOME": str(tmp_path)})
-    (tmp_path / ".gitconfig").write_text('[scopes "alias"]\n\tlooong = log @ -5\n')
-    assert "pygit2" in imported(*words, env={"HOME": str(tmp_path)})
+    assert seen & (HEAVY | PARSER | {"re", "enum", "functools", "dataclasses", "collections", "importlib"}) == set()
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX"])
@@ -189,3 +111,11 @@ def test_arguments_are_utf8_in_every_locale(tmp_path, locale):
     assert run("new", "--title", "caf\u00e9").returncode == 0
     done = run("list")
     assert (done.returncode, "caf\u00e9".encode() in done.stdout) == (0, True), done.stderr
+
+
+def test_a_list_imports_no_more_than_it_shows(conversation):
+    """Start-up budget: list."""
+    seen = imported("list", env={"SCOPES_STORE": conversation.store})
+    seen = imported("list", env={"SCOPES_STORE": conversation.store})
+    assert seen & (HEAVY - {"sqlite3"}) == set()
+    assert [name for name in seen if name.startswith(("scopes.sync", "scopes.purge", "scopes.importers"))] == []

@@ -43,21 +43,19 @@ def test_every_name_of_the_group_works(branches, group):
     assert len(branches.run(*group, "list", "--json")["merge_requests"]) == 1
 
 
-def test_a_row_has_nine_columns_also_on_a_terminal_with_porcelain(branches):
+def test_a_row_has_nine_columns(branches):
     request = opened(branches, "A\ttitle")
     row = [
         branches.id, "1", request["id"], "open", "A title", "fix", "main", request["requester"], request["opened"],
     ]  # fmt: skip
     assert branches.run("mr", "list").rstrip("\n").split("\t") == row
-    assert branches.run("mr", "list", "--porcelain") == branches.run("mr", "list", "--porcelain=v1")
-    assert branches.run("mr", "list", "--porcelain").rstrip("\n").split("\t") == row
 
 
 def test_rows_end_in_nul_with_z(branches):
     opened(branches)
     branches.run("mr", "close", "1")
     opened(branches, "Again")
-    output = branches.run("mr", "list", "--state", "all", "--fields", "number,state,title", "-z")
+    output = branches.run("mr", "list", "--state", "all", "--format", r"{number}\t{state}\t{title}", "-z")
     assert output == "2\topen\tAgain\x001\tclosed\tReview\x00"
 
 
@@ -75,8 +73,8 @@ def test_a_template_prints_the_fields_of_a_request(branches, template, expected)
     assert branches.run("mr", "list", "--format", template) == expected
 
 
-def test_the_fields_are_listed_by_fields_without_names(branches):
-    names = branches.run("mr", "list", "--fields").splitlines()
+def test_the_fields_are_listed(branches):
+    names = branches.run("mr", "list", "--json=").splitlines()
     assert {"id", "number", "state", "title", "source", "target", "requester", "opened"} <= {
         line.split()[0] for line in names
     }
@@ -84,7 +82,7 @@ def test_the_fields_are_listed_by_fields_without_names(branches):
 
 def test_an_unknown_field_is_refused_with_the_known_ones(branches):
     opened(branches)
-    error = branches.run_refused("mr", "list", "--fields", "number,nothing", code=2)
+    error = branches.run_refused("mr", "list", "--format", r"{number}\t{nothing}", code=2)
     assert "nothing" in error["message"]
 
 
@@ -288,4 +286,4 @@ def test_requests_of_all_conversations_are_listed_newest_first(branches):
     branches.run("append", other, "x", "--branch", "fix")
     branches.run("mr", "open", other, "--source", "fix", "--title", "Second")
     assert branches.run("mr", "list", "--format", "{conversation} {title}") == f"{other} Second\n{branches.id} First\n"
-    assert branches.run("mr", "list", other, "--fields", "title") == "Second\n"
+    assert branches.run("mr", "list", other, "--format", "{title}") == "Second\n"

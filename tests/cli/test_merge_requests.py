@@ -40,7 +40,7 @@ def test_a_row_in_a_pipe_has_every_column(branches):
     request = opened(branches)
     cells = branches.run("mr", "list").rstrip("\n").split("\t")
     assert cells[:5] == [branches.id, "1", request["id"], "open", "Review"]
-    assert branches.run("mr", "list", "--fields", "number,title") == "1\tReview\n"
+    assert branches.run("mr", "list", "--format", r"{number}\t{title}") == "1\tReview\n"
     assert branches.run("mr", "close", "1") == "1\n"
 
 

@@ -52,9 +52,8 @@ def test_arguments_and_options_reach_the_function(state):
 def test_without_options_the_defaults_apply(state):
     seen = state("conv", "state", "c")
     assert seen["text"] in (None, [])
-    assert (seen["color"], seen["pager"], seen["hints"], seen["json"], seen["quiet"]) == (
+    assert (seen["color"], seen["pager"], seen["json"], seen["quiet"]) == (
         "auto",
-        True,
         True,
         False,
         False,
@@ -66,18 +65,17 @@ def test_without_options_the_defaults_apply(state):
 @pytest.mark.parametrize(
     "options",
     [
-        ["--json", "-q", "--no-pager", "--no-hints", "--color", "never", "--yes", "-v"],
-        ["-qv", "--json", "--no-pager", "--no-hints", "--color=never", "--yes"],
+        ["--json", "-q", "--no-pager", "--color", "never", "--yes", "-v"],
+        ["-qv", "--json", "--no-pager", "--color=never", "--yes"],
     ],
 )
 def test_global_options_work_before_between_and_after_the_command(state, options):
     behind = state("conv", "state", "c", *options)
     assert behind == state(*options, "conv", "state", "c") == state("conv", *options, "state", "c")
-    assert (behind["json"], behind["quiet"], behind["verbose"], behind["pager"], behind["hints"]) == (
+    assert (behind["json"], behind["quiet"], behind["verbose"], behind["pager"]) == (
         True,
         True,
         True,
-        False,
         False,
     )
     assert (behind["color"], behind["yes"]) == ("never", True)
@@ -175,7 +173,7 @@ def test_help_needs_no_arguments_and_does_not_run_the_command(run, help_option):
     ):
         code, out, err = run(*words)
         assert (code, err) == (0, "")
-        assert out.startswith("usage: scopes state [OPTIONS] CONV [TEXT...]\n")
+        assert out.startswith("Print the settings of this run\n")
 
 
 def test_a_value_that_looks_like_an_option_is_a_value_of_the_option_before_it(state):

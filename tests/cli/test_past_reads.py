@@ -1,4 +1,4 @@
-"""What a command prints with `--at-operation` is what it printed at that time, whatever happened since."""
+"""What a command prints with `--at` is what it printed at that time, whatever happened since."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_read_prints_what_it_prints_in_a_copy_of_the_store_of_that_time(change
     words = [word.format_map(changed.ids) for word in READS[name]]
     outputs = []
     for point, copy in sample(list(changed.copies.items()), 2):
-        now = changed.conversation.run_main(*words, "--at-operation", point)
+        now = changed.conversation.run_main(*words, "--at", point)
         then = changed.conversation.run_main("--store", str(copy), *words)
         assert outcome(now) == outcome(then), (point, now.stderr)
         outputs.append(now.stdout)
@@ -186,14 +186,16 @@ def test_reading_the_past_changes_no_byte(changed):
     """S1-27."""
     before = files_of(changed.conversation.store)
     for name in "list", "show", "search", "context", "conflicts list", "memory search", "export":
-        changed.conversation.run_main(*READS[name], "--at-operation", next(iter(changed.copies)))
+        changed.conversation.run_main(*READS[name], "--at", next(iter(changed.copies)))
     assert files_of(changed.conversation.store) == before
 
 
-@pytest.mark.parametrize("options", [("--fields", "id,title"), ("--format", "{id} {branches}"), ("--json",), ("-z",)])
+@pytest.mark.parametrize(
+    "options", [("--format", r"{id}\t{title}"), ("--format", "{id} {branches}"), ("--json",), ("-z",)]
+)
 def test_the_output_options_apply_to_an_earlier_state(changed, options):
     """The list of now has one conversation; that of the time before the deletion had two."""
-    then = changed.conversation.run_main("list", *options, "--at-operation", list(changed.copies)[-1]).stdout
+    then = changed.conversation.run_main("list", *options, "--at", list(changed.copies)[-1]).stdout
     assert ("conv-002" in then, "conv-002" in changed.conversation.run_main("list", *options).stdout) == (True, False)
 
 
@@ -258,7 +260,7 @@ def test_after_any_commands_every_earlier_state_can_be_read(tmp_path_factory, ch
                 points.append((newest, outputs))
         for name, outputs in points:
             for read, then in zip(reads, outputs, strict=True):
-                done = made.run_main(*read, "--at-operation", name)
+                done = made.run_main(*read, "--at", name)
                 assert outcome(done) == outcome(then), (name, read, done.stderr)
 
 
@@ -274,10 +276,10 @@ def test_after_gc_every_earlier_state_can_still_be_read(made):
     operation = read_newest(made)
     made.append("main", "two")
     made.run("delete", made.id, "--yes")
-    then = made.run("log", made.id, "--oneline", "--at-operation", operation)
+    then = made.run("log", made.id, "--oneline", "--at", operation)
     assert (then.count("\n"), "one" in then, "two" in then) == (2, True, False)
     made.run("gc")
-    assert made.run("log", made.id, "--oneline", "--at-operation", operation) == then
+    assert made.run("log", made.id, "--oneline", "--at", operation) == then
 
 
 def test_an_operation_that_has_expired_is_not_found(made):
@@ -286,20 +288,20 @@ def test_an_operation_that_has_expired_is_not_found(made):
     expired = read_newest(made)
     made.append("main", "later")
     made.run("gc", "--expire", "now", "--yes")
-    error = made.run_refused("log", made.id, "--at-operation", expired, code=4)
+    error = made.run_refused("log", made.id, "--at", expired, code=4)
     assert f"no operation {expired!a}" in error["message"]
     assert "operations list" in error["hint"]
-    assert "later" in made.run("log", made.id, "--oneline", "--at-operation", "@")
+    assert "later" in made.run("log", made.id, "--oneline", "--at", "@")
 
 
 def test_a_conversation_that_was_deleted_for_good_is_gone_from_the_past_too(made):
     made.run("new", "--title", "secret")
     created = read_newest(made)
     made.run("delete", "conv-002")
-    assert "secret" in made.run("list", "--at-operation", created)
+    assert "secret" in made.run("list", "--at", created)
     made.run("gc", "--expire", "now", "--yes")
-    assert made.run_refused("list", "--at-operation", created, code=4)["message"].startswith("there is no operation")
-    assert made.run_refused("show", "conv-002", "--at-operation", "@", code=4)
+    assert made.run_refused("list", "--at", created, code=4)["message"].startswith("there is no operation")
+    assert made.run_refused("show", "conv-002", "--at", "@", code=4)
 
 
 def test_the_trash_of_an_earlier_time_is_listed(made):
@@ -309,9 +311,9 @@ def test_the_trash_of_an_earlier_time_is_listed(made):
     deleted = clock.now()
     made.run("undo")
     assert made.run("list", "--deleted") == ""
-    assert made.run("list", "--deleted", "--at-operation", before) == ""
-    assert "thrown away" in made.run("list", "--deleted", "--at-operation", deleted)
-    error = made.run_refused("show", "conv-002", "--at-operation", deleted, code=4)
+    assert made.run("list", "--deleted", "--at", before) == ""
+    assert "thrown away" in made.run("list", "--deleted", "--at", deleted)
+    error = made.run_refused("show", "conv-002", "--at", deleted, code=4)
     assert "is in the trash" in error["message"]
 
 
@@ -320,9 +322,9 @@ def test_a_deleted_message_of_a_deleted_conversation_is_read_by_its_id(made):
     operation = read_newest(made)
     then = clock.now()
     made.run("delete", made.id, "--yes")
-    assert made.run("cat", message, "--json", "--at-operation", then)["text"] == "only here"
+    assert made.run("cat", message, "--json", "--at", then)["text"] == "only here"
     made.run_refused("cat", message, code=4)
-    made.run_refused("cat", message, "--at-operation", operation, code=4)  # that operation came before the message
+    made.run_refused("cat", message, "--at", operation, code=4)  # that operation came before the message
 
 
 def test_names_with_positions_count_from_the_earlier_state(made):
@@ -334,8 +336,8 @@ def test_names_with_positions_count_from_the_earlier_state(made):
     made.append("main", "two")
     for name, words, expected in (
         ("conv-001/main@{1}", (), "one"),
-        ("conv-001/main@{1}", ("--at-operation", operation), "How shall we do it?"),
-        ("@/main", ("--at-operation", operation), "one"),
+        ("conv-001/main@{1}", ("--at", operation), "How shall we do it?"),
+        ("@/main", ("--at", operation), "one"),
     ):
         assert made.run("cat", name, "--json", *words)["text"] == expected
 
@@ -347,5 +349,5 @@ def test_a_read_that_fails_now_may_work_in_the_past_and_the_other_way_round(made
     between = clock.now()
     made.run("delete-branch", made.id, "side", "--force")
     for time, code in (before, 4), (between, 0):
-        assert made.run_main("log", f"{made.id}/side", "--at-operation", time).returncode == code
+        assert made.run_main("log", f"{made.id}/side", "--at", time).returncode == code
     made.run_refused("log", f"{made.id}/side", code=4)

@@ -7,10 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from scopes.cli.completion import complete
-from scopes.cli.completion_values import list_values
-from scopes.cli.table import TABLE
-
 
 @pytest.fixture
 def proposed(conversation):
@@ -40,7 +36,8 @@ def test_a_proposal_is_created_listed_and_shown(proposed):
     assert [(each["decision"], each["state"]) for each in shown["history"]] == [("create", "pending")]
     assert "Confidence: High (0.6)" in proposed.run("proposals", "show", f"{proposed.id}/main", proposed.proposal[:6])
     assert (
-        proposed.run("proposals", "list", "--fields", "id,state,entity") == f"{proposed.proposal}\tpending\ttask/42\n"
+        proposed.run("proposals", "list", "--format", r"{id}\t{state}\t{entity}")
+        == f"{proposed.proposal}\tpending\ttask/42\n"
     )
     proposed.run("undo")
     assert proposed.run("proposals", "list") == ""
@@ -115,13 +112,6 @@ def test_a_mistake_names_what_is_wrong(conversation, words, code, text):
     assert text in error["message"]
 
 
-def test_open_proposals_complete_and_closed_ones_where_they_are_asked_for(proposed):
-    proposed.run("proposals", "create", proposed.id, "task/42", "status=review", "--as", "planner")
-    assert len(list_values("PROPOSAL", proposed.store, proposed.id, "")) == 1
-    found = list_values("PROPOSAL", proposed.store, proposed.id, "", ended=True)
-    assert [text for _, text in found] == ["task/42: status (pending)", "task/42: status, labels (superseded)"]
-
-
 def test_the_text_of_the_message_says_what_is_proposed(proposed):
     text = proposed.run("cat", proposed.proposal, "--json")["text"]
     assert text == 'Proposal for task/42: status: none -> "done", labels: none -> ["ui"]\n\nall tests pass'
@@ -145,7 +135,7 @@ def test_a_proposal_is_tested_accepted_and_rolled_back(proposed):
         "value": "done"
     }
     proposed.run("undo")
-    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
+    assert proposed.run("proposals", "list", "--format", "{state}") == "pending\n"
 
 
 def test_accepting_and_applying_can_be_two_commands(proposed):
@@ -191,7 +181,7 @@ def test_a_review_that_is_not_possible_is_refused(proposed, words, code, text):
     """S4-58."""
     error = proposed.run_refused("proposals", *(word.format(proposal=proposed.proposal) for word in words), code=code)
     assert text in error["message"]
-    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
+    assert proposed.run("proposals", "list", "--format", "{state}") == "pending\n"
 
 
 def test_of_several_processes_that_accept_one_accepts(proposed):
@@ -203,21 +193,6 @@ def test_of_several_processes_that_accept_one_accepts(proposed):
     assert len(proposed.run("proposals", "show", proposed.proposal, "--json")["history"]) == 3
 
 
-@pytest.mark.parametrize(
-    ("words", "values"),
-    [
-        (("list", "--state", "a"), ["accepted", "applied"]),
-        (("reject", "--reason", "t"), ["too-risky"]),
-        (("create", "--category", "b"), ["breakdown", "bug-fix"]),
-        (("create", "--risk", "l"), ["low"]),
-        (("create", "--request-type", "d"), ["discuss"]),
-    ],
-)
-def test_words_of_the_document_complete(words, values, tmp_path):
-    found = complete(TABLE, ["proposals", *words], {"SCOPES_STORE": str(tmp_path)})
-    assert sorted(value for value, _ in found) == values
-
-
 def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):
     """S4-58: the side that is taken has the state, on the merged branch too."""
     proposed.run("branch", proposed.id, "review", "--from", proposed.proposal, "--no-switch")
@@ -227,7 +202,7 @@ def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):
     (conflict,) = done["conflicts"]
     assert conflict["key"] == f"reviews/{proposed.proposal}"
     proposed.run("conflicts", "resolve", proposed.id, "1", "--take", "source", "--continue")
-    assert proposed.run("proposals", "list", f"{proposed.id}/main", "--fields", "state") == "accepted\n"
+    assert proposed.run("proposals", "list", f"{proposed.id}/main", "--format", "{state}") == "accepted\n"
 
 
 def test_a_message_that_only_says_it_is_a_review_changes_nothing(proposed):

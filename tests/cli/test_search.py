@@ -163,12 +163,12 @@ def test_a_snippet_is_plain_text_with_any_other_field(searchable):
     assert isinstance(hit["snippet"], list)
     plain = searchable.run("search", "overflows", "--format", "{snippet}")
     assert plain.startswith("The parser")
-    for form in (["--fields", "snippet,retracted"], ["--format", "{snippet}\t{retracted}"]):
+    for form in (["--format", r"{snippet}\t{retracted}"], ["--format", "{snippet}\t{retracted}"]):
         assert searchable.run("search", "overflows", *form) == plain.replace("\n", "\t\n")
     searchable.run("conv", "retract", searchable.id, hit["message"]["id"], "--branch", hit["branch"], "--json")
     rows = [
         searchable.run("search", "overflows", *form)
-        for form in (["--format", "{snippet}"], ["--fields", "snippet"], ["--format", "{snippet}{also}"])
+        for form in (["--format", "{snippet}"], ["--format", "{snippet}"], ["--format", "{snippet}{also}"])
     ]
     assert rows == [f"(retracted) {plain}"] * 3
 

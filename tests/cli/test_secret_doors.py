@@ -77,7 +77,7 @@ def test_a_door_lets_secrets_pass_once(planted, tmp_path, door):
     done = run(planted, door, "--allow-secrets")
     assert done.returncode == 0, done.stderr
     assert TOKEN in written(done, tmp_path)
-    assert run(planted, door, "--force" if "FILE" in door else "--no-hints").returncode == 1
+    assert run(planted, door, "--force" if "FILE" in door else "--quiet").returncode == 1
 
 
 def test_the_memory_is_a_door(store):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from scopes import clock
-from scopes.cli.completion_values import list_values
 from scopes.errors import Corrupt
 from scopes.secrets.allowed import decode_allowed, encode_allowed, read_allowed
 from scopes.secrets.identity import identify_with
@@ -122,12 +121,6 @@ def test_an_allowed_secret_that_is_nowhere_any_more_stays_listed(store, secret):
     store.run("delete", store.id, "--yes")
     (row,) = store.run("secrets", "list", "--json")["secrets"]
     assert (row["places"], row["allowed_by"]) == (0, "user")
-
-
-def test_completion_offers_ids_and_rules(store, secret):
-    values = dict(list_values("SECRET", store.store, "@", ""))
-    assert values == {secret[:8]: "github-token, not allowed"}
-    assert dict(list_values("RULE|SECRET", store.store, "@", "github"))["github-token"] == "rule"
 
 
 @pytest.mark.parametrize("data", [b"{}", b"[]", b'{"rule": 1, "actor": "a", "time": "t"}'])

@@ -288,7 +288,7 @@ def test_an_earlier_state_of_the_store_is_not_changed_by_a_fetch(run, shared):
     root = run("list", "--remote", "origin", store="b").stdout[:12]
     run("new", store="b")
     operation = run("operations", "list", store="b").stdout.split("\t")[0]
-    run("--at-operation", operation, "log", root, store="b", code=4)
+    run("--at", operation, "log", root, store="b", code=4)
     assert run("list", "--remote", "origin", store="b").stdout.split("\t")[1] == ""
 
 
@@ -340,12 +340,12 @@ def test_all_of_a_remote_and_a_choice_exclude_each_other(run, shared):
 def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
     run("clone", "--manifests", shared, "b")
     lines = ("list", "--remote", "origin")
-    assert run(*lines, "--fields", "title,messages,branches", store="b").stdout == "Login\t1\t1\n"
+    assert run(*lines, "--format", r"{title}\t{messages}\t{branches}", store="b").stdout == "Login\t1\t1\n"
     assert run(*lines, "--format", "{messages} {title}", store="b").stdout == "1 Login\n"
-    assert run("search", "login", "--remote-titles", "--fields", "title", store="b").stdout == "Login\n"
-    root = run(*lines, "--fields", "root", store="b").stdout.strip()
+    assert run("search", "login", "--remote-titles", "--format", "{title}", store="b").stdout == "Login\n"
+    root = run(*lines, "--format", "{root}", store="b").stdout.strip()
     run("log", root[:12], store="b")
-    (row,) = json.loads(run(*lines, "--json", "--fields", "root,id", store="b").stdout)["conversations"]
+    (row,) = json.loads(run(*lines, "--json=root,id", store="b").stdout)["conversations"]
     assert row == {"root": root, "id": "conv-001"}
 
 
@@ -356,9 +356,6 @@ def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
         (("push", "origin", "conv-001"), 4, "scopes push conv-001 --remote origin"),
         (("fetch", "origin"), 4, "scopes fetch --remote origin"),
         (("pull", "origin", "main"), 4, "scopes pull --remote origin"),
-        (("push", "-f"), 2, "scopes push CONV --force"),
-        (("fetch", "--dry-run"), 2, "scopes fetch --manifests"),
-        (("fetch", "--prune"), 2, "scopes fetch"),
     ],
 )
 @pytest.mark.every_case("each is a habit of its own")

@@ -133,5 +133,5 @@ def test_on_a_terminal_an_append_says_how_to_take_it_back(busy):
         return text.decode().split("\r\n")
 
     assert shown("conv", "append", busy.id, "one")[-2] == "undo with: scopes undo"
-    assert not any("undo" in line for line in shown("--no-hints", "conv", "append", busy.id, "one"))
+    assert not any("undo" in line for line in shown("--quiet", "append", busy.id, "one"))
     assert not any("undo" in line for line in shown("-q", "conv", "append", busy.id, "one"))

@@ -97,7 +97,7 @@ def test_candidates_are_rows_too(project, tmp_path):
     import_paths(store, second.commit("Status module").save(tmp_path / "home"))
     shown = why(project, "lib.py:2", "-n", "3", "--format", "{level} {conversation} {turn}").stdout
     assert shown == "certain conv-003 1\ncandidate conv-001 2\ncandidate conv-002 1\n"  # the first one in another file
-    assert why(project, "lib.py:2", "-n", "3", "--fields", "level,conversation").stdout == (
+    assert why(project, "lib.py:2", "-n", "3", "--format", r"{level}\t{conversation}").stdout == (
         "certain\tconv-003\ncandidate\tconv-001\ncandidate\tconv-002\n"
     )
     candidates = json.loads(why(project, "lib.py:2", "-n", "3", "--json").stdout)["candidates"]
@@ -105,14 +105,14 @@ def test_candidates_are_rows_too(project, tmp_path):
 
 
 def test_fields_of_answers_stay_in_their_list_with_json(project):
-    found = json.loads(why(project, "app.py:5", "--json", "--fields", "line,conversation,made_commit").stdout)
+    found = json.loads(why(project, "app.py:5", "--json=line,conversation,made_commit").stdout)
     assert found == {
         "scopes": 1, "kind": "why", "line": 5, "answers": [{"conversation": "conv-001", "made_commit": True}],
     }  # fmt: skip
 
 
 def test_fields_select_columns_and_keys(project):
-    assert why(project, "app.py:5", "--fields", "line,level,author").stdout == "5\tcertain\tAlice\n"
+    assert why(project, "app.py:5", "--format", r"{line}\t{level}\t{author}").stdout == "5\tcertain\tAlice\n"
 
 
 def test_a_line_without_an_answer_has_exit_code_1(project):
@@ -196,9 +196,9 @@ def test_the_number_of_candidates_is_at_least_one(project):
 
 
 def test_an_earlier_state_of_the_store_is_refused(project):
-    done = scopes("--at-operation", "@", "why", "app.py:5", table=PRODUCT, cwd=str(project.path))
+    done = scopes("--at", "@", "why", "app.py:5", table=PRODUCT, cwd=str(project.path))
     assert done.returncode == 2
-    assert "--at-operation" in done.stderr
+    assert "--at" in done.stderr
 
 
 def test_neither_rich_nor_the_agents_formats_are_imported_for_a_pipe(project):

@@ -285,9 +285,7 @@ def test_an_import_with_other_options_is_not_answered_from_the_cache(folder, rea
 def test_a_store_that_shows_an_earlier_state_refuses_an_import_as_before(folder, monkeypatch):
     for _ in range(3):
         run(folder)
-    done = scopes(
-        "--store", str(folder.parent / "store.git"), "--at-operation", "@", "import", str(folder), table=PRODUCT
-    )
+    done = scopes("--store", str(folder.parent / "store.git"), "--at", "@", "import", str(folder), table=PRODUCT)
     assert done.returncode != 0
 
 

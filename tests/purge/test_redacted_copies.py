@@ -42,7 +42,7 @@ def test_a_list_says_which_conversations_are_copies(copied):
     assert {row["id"]: row.get("copy_of") for row in rows} == {
         "conv-001": None, "conv-002": "conv-001", "conv-003": None,
     }  # fmt: skip
-    assert "conv-002\tconv-001\n" in listed(copied, "--fields", "id,copy_of")
+    assert "conv-002\tconv-001\n" in listed(copied, "--format", r"{id}\t{copy_of}")
 
 
 def test_an_original_is_found_by_what_it_is_called_now(copied):

@@ -10,7 +10,6 @@ from scopes.conversation.show import read_drawing, show
 from scopes.render.dispatch import render_text
 from scopes.render.json_line import result_line
 from scopes.render.mermaid_view import as_mermaid
-from scopes.render.template import TemplateView
 from scopes.render.terminal import TerminalView
 from scopes.render.view import PlainView, View
 from scopes.render.view_options import ViewOptions
@@ -18,17 +17,12 @@ from scopes.result import Result
 from tests.render.with_options import WithOptions, unwrap
 
 
-def piped(sample: Result | WithOptions, *, template: str | None = None, nul: bool = False) -> str:
+def piped(sample: Result | WithOptions, *, nul: bool = False) -> str:
     """Return the text written to a pipe."""
     pieces: list[str] = []
     end = "\0" if nul else "\n"
     result, options = unwrap(sample)
-    view = (
-        PlainView(pieces.append, end=end, options=options)
-        if template is None
-        else TemplateView(pieces.append, template=template, end=end, options=options)
-    )
-    return _render(result, view, pieces)
+    return _render(result, PlainView(pieces.append, end=end, options=options), pieces)
 
 
 def seen(sample: Result | WithOptions, width: int = 80, *, color: bool = False, hints: bool = True) -> str:

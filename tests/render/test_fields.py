@@ -13,7 +13,6 @@ from scopes.render.dispatch import to_wire
 from scopes.render.fields import cell_text, find_rows_key, find_value, format_rows, reduce_document, walk_rows
 from scopes.render.view_options import DEFAULT_OPTIONS
 from tests.render.commit_results import COMMITS
-from tests.render.rendering import piped
 from tests.support.history import history, say
 
 JSON = st.recursive(
@@ -127,18 +126,17 @@ def test_a_single_document_is_its_only_row(repository, logged):
 @pytest.mark.parametrize(
     ("form", "end", "expected"),
     [
-        (["author", "kind"], "\n", ["dave\tplain\n", "carol\tplain\n"]),
-        (["nothing"], "\n", ["\n", "\n"]),
+        ("{nothing}", "\n", ["\n", "\n"]),
         ("{author}: {kind}", "\n", ["dave: plain\n", "carol: plain\n"]),
         ("{{{kind}}}", "\0", ["{plain}\0", "{plain}\0"]),
     ],
 )
-def test_rows_are_written_by_fields_or_by_a_template(logged, form, end, expected):
+def test_rows_are_written_by_a_template(logged, form, end, expected):
     assert list(format_rows(logged(), DEFAULT_OPTIONS, form, end)) == expected
 
 
 def test_a_text_keeps_its_lines_only_if_nul_ends_the_rows(logged):
-    (one, _), (several, _) = (list(format_rows(logged(), DEFAULT_OPTIONS, ["text"], end)) for end in ("\n", "\0"))
+    (one, _), (several, _) = (list(format_rows(logged(), DEFAULT_OPTIONS, "{text}", end)) for end in ("\n", "\0"))
     assert one.count("\n") == 1
     assert several.startswith("two\nlines")
     assert "\x1b" not in one + several
@@ -159,12 +157,6 @@ def test_the_commits_of_a_conversation_have_a_row_for_each_turn_of_a_link():
     ]  # fmt: skip
 
 
-def test_the_fields_of_commits_are_the_columns_of_the_table_in_a_pipe():
-    names = ["commit", "authored", "role", "level", "turn", "message", "evidence", "subject", "state"]
-    cells = [line.split("\t") for line in format_rows(COMMITS, DEFAULT_OPTIONS, names, "\n")]
-    assert cells == [line.split("\t") for line in piped(COMMITS).splitlines(keepends=True)]
-
-
 def test_the_commits_of_a_conversation_are_reduced_to_rows_with_the_fields_alone():
     document = reduce_document(to_wire(COMMITS), COMMITS, DEFAULT_OPTIONS, ["level", "turn", "state"])
     assert document["commits"][1] == {"level": "likely", "turn": 2, "state": "current"}
@@ -174,6 +166,6 @@ def test_the_commits_of_a_conversation_are_reduced_to_rows_with_the_fields_alone
     assert whole[0][0]["share"] == 0.82
 
 
-@pytest.mark.parametrize("field", ["commit", "role", "evidence", "state", "is_gone", "replaced_by"])
+@pytest.mark.parametrize("field", ["commit", "role", "evidence", "is_gone", "replaced_by"])
 def test_show_knows_the_fields_of_commits(field):
-    assert field in read_rows(("show",)).names
+    assert field in read_rows(("show",)).fields

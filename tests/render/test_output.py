@@ -59,7 +59,7 @@ def test_json_is_one_document():
     assert notes.startswith("note: ")
 
 
-@pytest.mark.parametrize("settings", [{}, {"terminal": True}, {"template": "{name}"}, {"nul": True}])
+@pytest.mark.parametrize("settings", [{}, {"terminal": True}, {"nul": True}])
 def test_display_options_reach_every_view(settings, monkeypatch):
     seen = []
     monkeypatch.setattr("scopes.render.output.render_text", lambda _result, view: seen.append(view.options))

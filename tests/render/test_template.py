@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.render.template import TemplateView, compile_template
-from scopes.render.view import Column, Span
+from scopes.render.template import compile_template
 from scopes.sanitize import clean
 
 FIELDS = ["id", "title", "last_activity"]
@@ -66,26 +65,3 @@ def test_a_template_is_compiled_or_refused_but_never_crashes(template):
 def test_text_with_its_signs_doubled_is_itself(text):
     doubled = text.replace("\\", "\\\\").replace("{", "{{").replace("}", "}}")
     assert compile_template(doubled, FIELDS)(VALUES) == clean(text)
-
-
-def test_rows_go_through_the_template_with_the_columns_as_fields():
-    pieces: list[str] = []
-    view = TemplateView(pieces.append, template="{last_activity}: {id}", end="\0")
-    view.rows([Column("ID", "id"), Column("Last activity")], [("conv-001", (Span("2m", "time"), "\nago"))], title="T")
-    assert "".join(pieces) == "2m ago: conv-001\0"
-
-
-def test_a_hidden_column_is_a_field():
-    pieces: list[str] = []
-    view = TemplateView(pieces.append, template="{oid}")
-    view.rows([Column("ID"), Column("OID", hidden=True)], [("a", "f00")])
-    assert "".join(pieces) == "f00\n"
-
-
-def test_a_wrong_template_is_refused_before_the_first_row():
-    def rows():
-        raise AssertionError
-        yield
-
-    with pytest.raises(Invalid):
-        TemplateView(print, template="{x}").rows([Column("ID")], rows())

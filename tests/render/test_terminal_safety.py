@@ -9,7 +9,6 @@ from hypothesis import given
 
 from scopes.errors import NotFound
 from scopes.render.output import OutputSettings
-from scopes.render.template import TemplateView
 from scopes.render.terminal import TerminalView
 from scopes.render.view import Column, PlainView, Span
 from scopes.result import Note
@@ -47,13 +46,6 @@ def test_no_view_writes_a_control_character(way, view, color):
     check()
 
 
-@given(hostile_texts)
-def test_a_template_writes_no_control_character_but_its_own(text):
-    pieces: list[str] = []
-    TemplateView(pieces.append, template=r"\x1b{a}".replace(r"\x1b", "\x1b"), end="\n").rows([Column("A")], [(text,)])
-    assert forbidden("".join(pieces)) == []
-
-
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_neither_stream_gets_a_control_character(as_json, terminal):
@@ -69,7 +61,7 @@ def test_neither_stream_gets_a_control_character(as_json, terminal):
     check()
 
 
-@pytest.mark.parametrize("options", [{}, {"nul": True}, {"template": "{name}"}])
+@pytest.mark.parametrize("options", [{}, {"nul": True}])
 def test_on_a_terminal_even_exact_text_is_safe(options):
     """Raw output is written only if standard output is not a terminal."""
     payload = "\x1b]52;c;cm0gLXJm\x07"

@@ -13,8 +13,6 @@ from scopes.store.projects import (
     find_store_project,
     find_worktree,
     is_of_project,
-    list_branches,
-    list_conversations,
     name_of,
 )
 from tests.support.store import git
@@ -188,63 +186,6 @@ def test_a_git_file_of_another_form_leads_nowhere_outside(tmp_path, content):
     (tmp_path / ".git").write_text(content)
     found = find_worktree(str(tmp_path))
     assert found is None or not os.path.exists(found.git_directory) or found.git_directory == str(tmp_path.resolve())
-
-
-@pytest.fixture
-def store(tmp_path):
-    """Make a bare repository with two conversations, three branches."""
-    path = tmp_path / "store.git"
-    git(path, "init", "-q", "--bare")
-    tree = git(path, "hash-object", "-t", "tree", "-w", "/dev/null").strip()
-    commit = git(path, "commit-tree", tree, "-m", "x").strip()
-    for branch in ("conv-001/main", "conv-001/analysis/security", "conv-002/main"):
-        git(path, "update-ref", f"refs/heads/{branch}", commit)
-    git(path, "update-ref", "refs/scopes/meta/conv-009", commit)
-    return str(path)
-
-
-def test_conversations_and_branches_are_read_from_loose_refs(store):
-    assert list_conversations(store) == ["conv-001", "conv-002"]
-    assert list_branches(store, "conv-001") == ["analysis/security", "main"]
-
-
-def test_conversations_and_branches_are_read_from_packed_refs(store):
-    git(store, "pack-refs", "--all")
-    assert not os.path.exists(os.path.join(store, "refs/heads/conv-001/main"))
-    assert list_conversations(store) == ["conv-001", "conv-002"]
-    assert list_branches(store, "conv-001") == ["analysis/security", "main"]
-
-
-def test_loose_and_packed_refs_are_combined(store):
-    git(store, "pack-refs", "--all")
-    git(store, "update-ref", "refs/heads/conv-003/fix", "conv-001/main")
-    git(store, "update-ref", "refs/heads/conv-001/main", "conv-001/analysis/security")
-    assert list_conversations(store) == ["conv-001", "conv-002", "conv-003"]
-    assert list_branches(store, "conv-001") == ["analysis/security", "main"]
-
-
-def test_lock_files_and_empty_directories_are_not_listed(store):
-    open(os.path.join(store, "refs/heads/conv-001/main.lock"), "w").close()
-    os.mkdir(os.path.join(store, "refs/heads/conv-777"))
-    assert "main.lock" not in list_branches(store, "conv-001")
-    assert "conv-777" not in list_conversations(store)
-
-
-def test_a_prefix_of_a_conversation_matches_nothing(store):
-    assert list_branches(store, "conv-00") == []
-    git(store, "pack-refs", "--all")
-    assert list_branches(store, "conv-00") == []
-
-
-def test_a_missing_store_has_no_names(tmp_path):
-    assert list_conversations(str(tmp_path / "nothing")) == []
-    assert list_branches(str(tmp_path / "nothing"), "conv-001") == []
-
-
-def test_damaged_lines_of_packed_refs_are_skipped(store):
-    with open(os.path.join(store, "packed-refs"), "wb") as file:
-        file.write(b"\xff\xfe\x00\n^peeled\n# comment\nshort\n" + b"0" * 40 + b" refs/heads/conv-005/main\n")
-    assert list_conversations(store) == ["conv-001", "conv-002", "conv-005"]
 
 
 ENVIRONMENT = {"XDG_DATA_HOME": "/data"}

@@ -19,7 +19,7 @@ def operations_list(
     Appends are not operations and are not listed, although `undo` takes them back, too: `scopes undo --dry-run` shows
     what would be undone next, and `scopes log` the messages.
 
-    Every command that reads accepts --at-operation OPERATION, and shows the store as it was after that operation: by a
+    Every command that reads accepts --at OPERATION, and shows the store as it was after that operation: by a
     prefix of its id, by its place (@ is the newest one, @- and @{2} are those before it), or by a time ('2 hours ago').
     Later appends are recognized by the reflogs of the branches. git expires reflogs, and deletes those of deleted
     branches: where one is missing, messages that were appended later are shown as well. Operations that gc --expire
@@ -27,8 +27,8 @@ def operations_list(
 
     Examples:
       scopes operations list
-      scopes log conv-001 --at-operation @-
-      scopes list --at-operation '2 hours ago'
+      scopes log conv-001 --at @-
+      scopes list --at '2 hours ago'
       scopes operations list -n 5 --json
     """
     invocation: Invocation = context.obj
@@ -43,7 +43,7 @@ def operations_show(
 ) -> int:
     """Show what one operation changed.
 
-    It is named as in --at-operation: @ is the newest one, @- and @{2} are those before it, and @{yesterday} is the last
+    It is named as in --at: @ is the newest one, @- and @{2} are those before it, and @{yesterday} is the last
     one before that time.
 
     Examples:

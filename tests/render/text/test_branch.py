@@ -67,10 +67,6 @@ def test_a_piped_list_is_a_row_each():
     ]  # fmt: skip
 
 
-def test_a_template_reads_a_branch_by_field():
-    assert piped(BRANCH["list"], template="{name}={tip}").splitlines()[0] == f"main={BRANCHES[0].tip}"
-
-
 def test_rewind_prints_how_many_messages_were_removed_and_the_new_tip():
     assert seen_lines(BRANCH["rewound"])[0] == "rewound 2 messages; conv-001/main ends with prompt22 now"
     assert seen_lines(BRANCH["rewound-to-nothing"])[0] == "rewound 1 message; conv-001/main is empty now"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.render.rendering import piped, seen, seen_lines
-from tests.render.results import CALL, PROMPT, SAMPLES
+from tests.render.results import SAMPLES
 
 FILES = SAMPLES["files"]
 
@@ -19,11 +19,6 @@ def test_files_are_a_row_each_with_the_last_touch():
         "2025-12-31T22:31:00Z",
         "planner\n",
     ]
-
-
-def test_a_template_reads_which_messages_touched_a_file():
-    """S1-20: file to messages."""
-    assert piped(FILES["files"], template="{path} {message_ids}") == f"src/login.py {PROMPT.id},{CALL.id}\n"
 
 
 def test_people_see_when_a_file_was_touched_last(at_one_moment):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.list import ConversationList
-from scopes.errors import Invalid
 from scopes.render.view_options import ViewOptions
 from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen, seen_lines
@@ -129,23 +128,6 @@ def test_a_piped_list_is_a_row_each_with_the_whole_time():
 def test_rows_may_end_in_nul():
     assert piped(LIST, nul=True).count("\0") == 3
     assert "\n" not in piped(LIST, nul=True)
-
-
-def test_a_template_may_ask_for_what_no_row_shows():
-    shown = piped(LIST, template="{id} {messages} {active_branch} {uuid} {created_at} {source}")
-    assert shown.splitlines()[0].split() == [
-        "conv-001", "10", "analysis/conflict-resolution", SUMMARIES[0].uuid, SUMMARIES[0].created_at, "claude-code",
-    ]  # fmt: skip
-    assert shown.splitlines()[1] == "conv-002     "
-    more = piped(LIST, template="{title_source} {project} {directory} {agent} {model} {tags}").splitlines()
-    assert more[0] == "title shop /work/shop/src test-runner some-model-1 good,v1"
-    assert more[1] == "prompt  /home/carol   "
-
-
-def test_a_template_that_names_no_field_is_refused():
-    with pytest.raises(Invalid, match="no field 'titel'") as refusal:
-        piped(LIST, template="{titel}")
-    assert "did you mean {title}?" in refusal.value.hint
 
 
 def test_an_empty_list_prints_a_sentence_on_a_terminal_and_nothing_in_a_pipe():

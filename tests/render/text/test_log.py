@@ -41,12 +41,6 @@ def test_a_piped_oneline_log_is_short_id_and_subject():
     assert piped(LOG["oneline"], nul=True).count("\0") == 5
 
 
-def test_a_template_reads_what_no_row_shows():
-    shown = piped(LOG["log"], template="{oid} {author_kind} {to} [{branches}]").splitlines()
-    assert shown[3] == f"{CALL.oid} agent carol,reviewer []"
-    assert shown[0] == f"{LONG.oid} agent  [main,fix]"
-
-
 def test_a_log_has_the_layout_of_git_log(at_one_moment):
     lines = seen_lines(LOG["log"])
     start = lines.index("message prompt22")

@@ -19,10 +19,6 @@ def test_a_piped_log_has_whole_ids_and_times():
     assert rows[1] == [CREATE.id, CREATE.time.replace(".000", ""), "carol", "branch", CREATE.summary]
 
 
-def test_a_template_reads_the_command():
-    assert piped(OPERATIONS["list"], template="{kind}: {command}").splitlines()[0] == "undo: scopes undo"
-
-
 def test_without_operations_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(OPERATIONS["empty-list"]) == ["There are no operations yet."]
     assert piped(OPERATIONS["empty-list"]) == ""

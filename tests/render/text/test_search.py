@@ -103,10 +103,6 @@ def test_rows_around_a_hit_count_from_it():
     assert piped(answer(replace(HIT, after=()))).startswith("conv-001\t")
 
 
-def test_a_template_can_distinguish_a_hit_from_its_neighbors():
-    assert piped(WithOptions(answer(HIT), AROUND), template="{offset} {kind}") == "0 prompt\n1 answer\n"
-
-
 def test_a_neighbor_without_text_is_summarized_as_in_a_log():
     parts = (Part("tool_call", {"call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}),)
     silent = Neighbor(

@@ -93,7 +93,3 @@ def test_a_pipe_has_whole_numbers_exact_money_and_nothing_for_what_is_unknown():
         "2025-12-31\t1\t1300\t0\t0\t0\t9\t0\t\t1",
         "2026-01-05\t225\t13818\t24013662\t1618146\t20000\t70618\t0\t24.300123\t0",
     ]
-
-
-def test_a_template_has_every_column():
-    assert piped(USAGE, template="{period} {cache_write_1h} {cost}").splitlines()[2] == "2026-01-05 20000 24.300123"

@@ -113,23 +113,23 @@ def test_the_preview_is_exactly_what_is_put_in(desk):
 
 def test_rows_of_log_and_stats_have_the_fields_that_are_asked_for(desk):
     desk.run("first")
-    rows = scopes("acp", "log", "--fields", "event,agent,details", table=PRODUCT).stdout.splitlines()
+    rows = scopes("acp", "log", "--format", r"{event}\t{agent}\t{details}", table=PRODUCT).stdout.splitlines()
     assert rows[0] == 'end\tstub\t{"exit_code": 0}'
     assert [row.split("\t")[0] for row in rows] == ["end", "session", "initialize", "start"]
     done = scopes("acp", "log", "-n", "2", "--format", "{time} {event}/{agent} {pid}", table=PRODUCT)
     assert re.fullmatch(r"(\S+T\S+Z \w+/stub \d+\n){2}", done.stdout)
-    document = json.loads(scopes("acp", "log", "-n", "1", "--json", "--fields", "event", table=PRODUCT).stdout)
+    document = json.loads(scopes("acp", "log", "-n", "1", "--json=event", table=PRODUCT).stdout)
     assert document["events"] == [{"event": "end"}]
-    assert scopes("acp", "stats", "--fields", "agent,new", table=PRODUCT).stdout == "stub\t1\n"
+    assert scopes("acp", "stats", "--format", r"{agent}\t{new}", table=PRODUCT).stdout == "stub\t1\n"
     assert scopes("acp", "stats", "--format", "{agent}: {sessions}", table=PRODUCT).stdout == "stub: 1\n"
 
 
 @pytest.mark.parametrize("name", ["log", "stats"])
 def test_an_unknown_field_of_a_row_is_refused_with_those_that_there_are(desk, name):
     desk.run("first")
-    done = scopes("acp", name, "--fields", "agnet", table=PRODUCT)
+    done = scopes("acp", name, "--format", "{agnet}", table=PRODUCT)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "did you mean agent?" in done.stderr
+    assert "did you mean {agent}?" in done.stderr
 
 
 def test_a_log_that_is_full_is_kept_once(tmp_path):

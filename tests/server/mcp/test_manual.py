@@ -26,13 +26,6 @@ def test_the_long_help_has_what_each_is_for():
     assert "Hand a conversation to another agent." in shown
 
 
-def test_the_help_lists_exactly_what_the_manual_describes():
-    shown = " ".join(scopes("mcp", "--help", table=PRODUCT).stdout.split())
-    for title, _, text in (section.partition("\n") for section in MANUAL.read_text().split("# ")[1:]):
-        names = [line.strip() for line in text.splitlines() if line.startswith("  ") and line[2] != " "]
-        assert f"{title.capitalize()}: {', '.join(names)}." in shown
-
-
 def test_the_manual_page_names_them_too():
-    page = (MANUAL.parents[3] / "man" / "man1" / "scopes-mcp.1").read_text().replace("\\-", "-")
+    page = (MANUAL.parents[3] / "man" / "man1" / "scopes-agents.1").read_text().replace("\\-", "-")
     assert [name for name in OFFERED if name not in page] == []
