@@ -22,10 +22,8 @@ from scopes.context.bisect_command import INPUTS
 from scopes.context.history_block import MEMORY
 from scopes.handover.agent_programs import PROGRAMS
 from scopes.handover.native.registry import WRITERS
-from scopes.handover.resume import SESSIONS
 from scopes.handover.skills import FOLDERS
 from scopes.hosts.mcp_servers import HOSTS
-from scopes.hosts.service_units import MANAGERS
 from scopes.live.hook_targets import TARGETS
 from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
 from scopes.model.conversation import PURPOSES, REQUEST_STATES
@@ -43,7 +41,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--author-kind": AUTHOR_KINDS,
     "--strategy": ("automatic", "ours", "theirs", "manual"),
     "conflicts list --status": STATUSES,
-    "bisect run --input": INPUTS,
+    "bisect --input": INPUTS,
     "--state": (*REQUEST_STATES, "all"),
     "proposals list --state": STATES,
     "proposals reject --reason": REJECTION_REASONS,
@@ -59,9 +57,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--memory": MEMORY,
     "acp --continue": CONTINUE,
     "acp --inject": INJECT,
-    "checkout --to": tuple(WRITERS),
-    "resume --in": tuple(PROGRAMS),
-    "resume --session": SESSIONS,
+    "resume --in": tuple(dict.fromkeys((*WRITERS, *PROGRAMS))),
     "hooks install 1": tuple(TARGETS),
     "hooks remove 1": tuple(TARGETS),
     "hooks status 1...": tuple(TARGETS),
@@ -71,7 +67,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "skills install 1": tuple(FOLDERS),
     "skills remove 1": tuple(FOLDERS),
     "skills status 1...": tuple(FOLDERS),
-    "watch --print-unit": MANAGERS,
 }
 _AGENT_OPTIONS = {"--as", "--author", "--agent", "--to", "--participant"}
 SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}

@@ -62,6 +62,7 @@ class Invocation:
         self.interactive = _is_terminal(self.stdin)
         self.nul = False
         self.template: str | None = None
+        self.form: str | None = None  # the value of --format that is no template
         self.fields: tuple[str, ...] = ()
         self.template_of_fields = False
         self.store: str | None = None
@@ -103,6 +104,10 @@ class Invocation:
             )
         if self.dry_run and command.has_own_effects:
             raise Invalid(f"--dry-run cannot be combined with {spelling}", hint="it changes more than the store")
+        if self.template in command.forms:
+            self.form, self.template = self.template, None
+        elif self.template is not None and command.forms and "{" not in self.template:
+            raise Invalid(f"{self.template!a} is not a form of {spelling}", hint=f"forms: {', '.join(command.forms)}")
         if self.fields or self.template is not None:
             from scopes.cli.schemas import check_fields
 
@@ -297,7 +302,9 @@ class Invocation:
 
     def _find_signer(self, config: Config) -> Callable[[bytes], bytes]:
         """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""
-        if self.command.split()[-1:] in (["mcp"], ["acp"], ["watch"]):
+        from scopes.history.sessions import WATCH
+
+        if self.actor == WATCH or self.command.split()[-1:] in (["mcp"], ["acp"]):
             return bytes
         from scopes.store.config import BOOLEANS
 

@@ -13,7 +13,7 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import CommandLine, expand_counts, with_optional_values
+from scopes.cli.command_line import CommandLine, expand_counts, join_branch, with_optional_values
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
@@ -38,6 +38,7 @@ _GIT_OPTIONS = {
     ("branch", "-a"): "branches are listed without an option: scopes branch CONV; with abandoned ones: --all",
     ("list", "--sort"): "a list is newest first; other orders in a pipe: scopes list | sort",
     ("log", "--file"): "messages that touched a file: scopes log CONV -- PATH",
+    ("log", "--full"): "scopes log -p",
     ("switch", "-b"): "create a branch: scopes branch CONV NAME",
     ("switch", "-c"): "create a branch: scopes branch CONV NAME",
     ("push", "-f"): "it has no short form: scopes push CONV --force",
@@ -124,7 +125,15 @@ def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterato
     named = [parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption)]
     options = {name for option in named for name in option.opts}
     with_value = {name for option in named if not option.is_flag for name in option.opts}
+    arguments = (each for each in parser.params if isinstance(each, typer.core.TyperArgument))
+    if "-b" not in options and any(map(_is_place, arguments)):
+        words = join_branch(words, with_value)
     return expand_counts(words, options, with_value)
+
+
+def _is_place(argument: typer.core.TyperArgument) -> bool:
+    """Return True if an argument names a conversation, or something in one."""
+    return any(name in (argument.metavar or "") for name in ("CONV", "WHERE", "ANYTHING", "MESSAGE"))
 
 
 @functools.cache

@@ -54,7 +54,7 @@ def test_an_aborted_conflict_is_listed_with_all_others(stopped, talk):
 
 
 def test_a_store_lists_the_conflicts_of_all_conversations(stopped, store):
-    stopped.run("new", "--title", "another")
+    stopped.run("new", "another")
     assert [row.conversation for row in store.conflicts().conflicts] == [stopped.id]
     store.conversation(stopped.id).resolve(1, take="target")
     assert store.conflicts().conflicts == ()

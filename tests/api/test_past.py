@@ -43,7 +43,7 @@ def changed(conversation):
     conversation.run("tag", "conv-001", "v2")
     conversation.run("mr", "open", "conv-001", "--source", "fix", "--title", "Files")
     conversation.merge(code=3)
-    conversation.run("new", "--title", "another")
+    conversation.run("new", "another")
     return conversation
 
 

@@ -13,7 +13,7 @@ def compacted(conversation):
     conversation.compactions = []
     for text in ("The cookie is set twice.", "A token would do."):
         conversation.append("main", text)
-        conversation.compactions.append(conversation.run("compact", conversation.id, "--json")["id"])
+        conversation.compactions.append(conversation.run("summarize", conversation.id, "--compact", "--json")["id"])
     return conversation
 
 

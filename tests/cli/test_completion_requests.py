@@ -139,4 +139,4 @@ def test_the_command_of_a_search_is_left_to_the_shell(offered, words):
 
 def test_no_file_is_offered_before_the_command_of_a_search(offered):
     assert offered("bisect run con") == ["conv-001"]
-    assert not parse_request(TABLE, ["bisect", "run", "./jud"], {}).may_be_path
+    assert not parse_request(TABLE, ["bisect", "./jud"], {}).may_be_path

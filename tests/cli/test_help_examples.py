@@ -62,7 +62,7 @@ BEFORE = {
     "scopes proposals apply": (("proposals", "accept", "p7q2", "--no-apply"),),
     "scopes proposals rollback": (("proposals", "accept", "p7q2"),),
     "scopes proposals feedback": (("proposals", "accept", "p7q2"),),
-    "scopes uncompact": (("compact", "conv-001/main", "--all"),),
+    "scopes uncompact": (("summarize", "conv-001/main", "--compact", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
     "scopes agents register analyst": (("agents", "remove", "analyst"),),
@@ -126,7 +126,7 @@ def calls_in(example):
 def make_store(directory):
     """Make a store with the conversations, branches, messages and tags that the examples name."""
     store = Conversation(directory)
-    store.run("import", str(TRANSCRIPT), "--all-projects", "--json")
+    store.run("import", str(TRANSCRIPT), "--project", "all", "--json")
     for name in ("run-1", "run-2"):
         store.run("new", "--id", name)
         store.run("append", name, f"This is {name}.")

@@ -125,7 +125,7 @@ REFUSED = {
     "a status": ("conflicts", "list", "--status", SHORT),
     "a branch to uncompact": ("uncompact", f"{CONV}/{SHORT}"),
     "a compared revision": ("context", "--diff", CONV, "main", SHORT),
-    "a good message": ("bisect", "run", CONV, "--good", SHORT, "--", "true"),
+    "a good message": ("bisect", CONV, "--good", SHORT, "--", "true"),
     "a field": ("mr", "list", "--fields", SHORT),
     "a template": ("mr", "list", "--format", f"{{{SHORT}}}"),
 }

@@ -176,9 +176,9 @@ REFUSED = {
     "a topic without a decision": (("decisions", "withdraw", CONV, "nothing"), 4, "not-found"),
     "a range of one name": (("range-diff", "main..draft"), 2, "invalid"),
     "a range of a branch that does not exist": (("range-diff", CONV, "main", "none"), 4, "not-found"),
-    "a search without a command": (("bisect", "run", CONV), 2, "invalid"),
+    "a search without a command": (("bisect", CONV), 2, "invalid"),
     "a search between equal ends": (
-        ("bisect", "run", CONV, "--good", "main", "--bad", "main", "--", "true"),
+        ("bisect", CONV, "--good", "main", "--bad", "main", "--", "true"),
         1,
         "refused",
     ),
@@ -227,8 +227,8 @@ def test_without_a_store_a_command_is_not_found(world, tmp_path, name):
         (("context", "--diff", CONV, "draft..draft"), 0),
         (("context", "--diff", CONV, "draft..final"), 1),
         (("mr", "merge", CONV, "2"), 0),
-        (("bisect", "run", f"{CONV}/draft", "--", "sh", "-c", "exit 125"), 1),
-        (("bisect", "run", f"{CONV}/draft", "--", "sh", "-c", "exit 129"), 1),
+        (("bisect", f"{CONV}/draft", "--", "sh", "-c", "exit 125"), 1),
+        (("bisect", f"{CONV}/draft", "--", "sh", "-c", "exit 129"), 1),
     ],
 )
 def test_the_exit_code_tells_equal_from_different_and_known_from_unknown(world, words, code):

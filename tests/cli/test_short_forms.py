@@ -207,7 +207,7 @@ def test_an_alias_in_the_configuration_of_a_store_is_ignored(conversation):
 
 def test_a_conversation_may_have_the_name_with_which_another_one_begins(conversation):
     """`new --id main` said that `main` exists, if there was a conversation `mainline`."""
-    conversation.run("new", "--id", "mainline", "--title", "has metadata")
+    conversation.run("new", "--id", "mainline", "has metadata")
     assert conversation.run("new", "--id", "main", "--json")["id"] == "main"
     conversation.run("rename", "main", "mainl")
     assert conversation.run_refused("rename", "mainl", "mainline", code=1)["message"].endswith("already exists")

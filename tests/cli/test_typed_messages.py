@@ -60,7 +60,7 @@ def test_undo_bisect_and_blame_show_the_document_of_a_typed_message(conversation
     subject = "decision: SQLite · topic: store"
     assert subject in conversation.run("blame", conversation.id, "--key", "decisions/store")
     assert subject in conversation.run(
-        "conv", "bisect", "run", conversation.id, "--good", f"{conversation.id}~1", "--no-verify", "--", "false"
+        "conv", "bisect", conversation.id, "--good", f"{conversation.id}~1", "--no-verify", "--", "false"
     )
     by = f"append to {conversation.id}/main by planner, appended by user: '{subject}' (1 message)"
     assert f"would undo: {by}" in conversation.run("undo", "--dry-run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def test_the_compactions_are_listed_and_the_command_is_undone(conversation):
-    compaction = conversation.run("compact", "conv-001", "--all", "--json")["id"]
+    compaction = conversation.run("summarize", "conv-001", "--compact", "--all", "--json")["id"]
     assert conversation.run("uncompact", "conv-001", "--dry-run") == f"{compaction}\n"
     document = conversation.run("uncompact", "conv-001", "--json")
     assert [row["id"] for row in document["compactions"]] == [compaction]
@@ -16,6 +16,6 @@ def test_the_compactions_are_listed_and_the_command_is_undone(conversation):
 
 
 def test_a_reason_is_the_text_of_the_notice(conversation):
-    conversation.run("compact", "conv-001", "--all", "--json")
+    conversation.run("summarize", "conv-001", "--compact", "--all", "--json")
     conversation.run("uncompact", "conv-001", "--reason", "it forgot the schema")
     assert conversation.run("cat", "conv-001", "--json")["text"] == "it forgot the schema"
