@@ -39,9 +39,9 @@ WRITES = {
     "merge-requests open": ("merge-requests", "open", CONV, "--source", "draft", "--title", "The draft"),
     "merge-requests merge": ("merge-requests", "merge", CONV, "2"),
     "merge-requests close": ("merge-requests", "close", CONV, "2", "--reason", "done already"),
-    "decisions accept": ("decisions", "accept", CONV, "CANDIDATE.1", "--topic", "indentation"),
-    "decisions dismiss": ("decisions", "dismiss", CONV, "CANDIDATE.2", "--reason", "a quotation"),
-    "decisions withdraw": ("decisions", "withdraw", f"{CONV}/main", "db", "--reason", "too slow"),
+    "decisions accept": ("decisions", CONV, "--accept", "CANDIDATE.1", "--topic", "indentation"),
+    "decisions dismiss": ("decisions", CONV, "--dismiss", "CANDIDATE.2", "--reason", "a quotation"),
+    "decisions withdraw": ("decisions", f"{CONV}/main", "--withdraw", "db", "--reason", "too slow"),
     "uncompact": ("uncompact", f"{CONV}/main", "--reason", "it forgot the schema"),
     "conflicts resolve": ("conflicts", "resolve", CONV, "decisions/cache", "--take", "source"),
 }

@@ -54,7 +54,7 @@ def test_candidates_are_offered_with_their_sentences(world, offered):
         assert offered(f"decisions {command} conv-001 {short}.2") == [f"{short}.2"]
         assert offered(f"decisions {command} {short[:3]}") == [f"{short}.1", f"{short}.2"]
         assert offered(f"decisions {command} ") == [f"{short}.1", f"{short}.2", "conv-001"]
-    world.run("decisions", "dismiss", "conv-001", f"{world.candidate}.1")
+    world.run("decisions", "conv-001", "--dismiss", f"{world.candidate}.1")
     assert offered("decisions accept conv-001 ") == [f"{short}.2"]
 
 
@@ -63,7 +63,7 @@ def test_the_topics_in_effect_are_offered_to_withdraw(world, offered):
     assert offered("decisions withdraw conv-001/main ", described=True) == [("db", "files")]
     assert offered("decisions withdraw conv-001/draft ", described=True) == [("cache", "redis")]
     assert offered("decisions withdraw conv-001/main d") == ["db"]
-    world.run("decisions", "withdraw", "conv-001/main", "db")
+    world.run("decisions", "conv-001/main", "--withdraw", "db")
     assert offered("decisions withdraw conv-001/main ") == []
     assert offered("decisions accept conv-001 x --topic ") == []  # a topic of one's own
 

@@ -320,7 +320,7 @@ def test_keys_of_the_state_are_offered_after_key(conversation, offered):
     """Completion had nothing for `blame --key`."""
     conversation.append_typed("main", "decision", {"topic": "data base", "decision": "SQLite"}, "alice")
     conversation.append_typed("fix", "method", {"goal": "speed", "approach": "cache"}, "bob")
-    conversation.append("main", "wrote", "--file", "edit:src/app.py")
+    conversation.append("main", "wrote", "--data", '{"files": [{"op": "edit", "path": "src/app.py"}]}')
     assert offered("blame conv-001 --key ") == ["decisions", "files", "decisions/data base"]
     assert offered("blame --key de") == ["decisions", "decisions/data base"]
     assert offered("blame conv-001 --key files/") == ["files/src/app.py"]

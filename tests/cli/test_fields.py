@@ -185,7 +185,7 @@ def test_a_template_of_columns_is_filled_with_the_columns(conversation):
 def test_templates_and_nul_work_on_commands_with_rows(words, conversation):
     conversation.append_typed("main", "decision", {"topic": "db", "decision": "SQLite"}, "alice")
     conversation.run("tag", conversation.id, "v1")
-    conversation.run("append", conversation.id, "x", "--file", "edit:a.py")
+    conversation.run("append", conversation.id, "x", "--data", '{"files": [{"op": "edit", "path": "a.py"}]}')
     command = words if words[0] in {"config", "doctor"} else tuple(word for word in words if word != "@")
     column = read_rows(command).columns[0]
     rows = conversation.run(*words).splitlines()
@@ -262,7 +262,7 @@ def test_the_template_in_the_help_of_watch_is_one_of_its_rows():
     ],
 )
 def test_the_template_in_the_help_of_a_command_works(conversation, words, example):
-    conversation.run("append", "@", "How then?", "--file", "edit:a.py")
+    conversation.run("append", "@", "How then?", "--data", '{"files": [{"op": "edit", "path": "a.py"}]}')
     conversation.run("memory", "add", "x", "--json")
     command = [word for word in words if word.islower()]
     help_text = " ".join(conversation.run("help", *command).split())

@@ -145,7 +145,10 @@ def make_store(directory):
     for number in range(5):
         store.append("fix", f"fix {number}")
         store.message = store.append(
-            "main", f"step {number}", "--file", "edit:src/app.py", "--file", "edit:src/login.py"
+            "main",
+            f"step {number}",
+            "--data",
+            '{"files": [{"op": "edit", "path": "src/app.py"}, {"op": "edit", "path": "src/login.py"}]}',
         )
     store.append_on_both("decision", {"topic": "auth", "decision": "jwt"}, {"topic": "auth", "decision": "sessions"})
     store.append_typed("release", "decision", {"topic": "auth", "decision": "jwt"}, "alice")
@@ -155,7 +158,7 @@ def make_store(directory):
     store.proposal = store.run(
         "proposals", "create", f"{store.id}/main", "task/42", "owner=bob", "--as", "alice"
     ).strip()
-    store.append("main", "It uses localStorage.", "--work-item", "SHOP-12")
+    store.append("main", "It uses localStorage.", "--data", '{"work_item": "SHOP-12"}')
     for name, start in {
         "analysis/security-review": "main~1",
         "try-1": "main~1",

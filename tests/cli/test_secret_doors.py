@@ -170,7 +170,7 @@ def test_show_log_and_cat_are_no_doors(planted):
 def test_a_project_file_with_a_secret_is_left_out_and_named(store, tmp_path):
     """R6: names are not enough."""
     (tmp_path / "notes.txt").write_text(f"first\ntoken {TOKEN}\n")
-    store.append("main", "look at the notes", "--file", "read:notes.txt")
+    store.append("main", "look at the notes", "--data", '{"files": [{"op": "read", "path": "notes.txt"}]}')
     context = ["context", store.id, "--max-tokens", "5000", "--mode", "files", "--json"]
     (skipped,) = store.run(*context)["files_skipped"]
     assert skipped == {"path": "notes.txt", "reason": "has a possible secret: github-token, line 2"}

@@ -23,15 +23,9 @@ def documents(output):
     return output if isinstance(output, list) else [output]
 
 
-@pytest.mark.parametrize("verb", [path[1] for path in TABLE.commands if path[:1] == ("conversations",)])
-def test_every_verb_is_also_a_command_of_the_top_level(verb):
-    assert TABLE.extend((), verb) == (verb)
-
-
 @pytest.mark.parametrize(("second", "first"), [("view", "cat"), ("events", "changes"), ("mr", "merge-requests")])
 def test_a_verb_has_the_name_that_users_of_other_tools_know(second, first):
-    assert TABLE.extend((), second) == TABLE.extend((), first)
-    assert TABLE.extend(("conversations",), second) == (first)
+    assert TABLE.taken[second,] == [first]
 
 
 def test_the_latest_conversation_has_a_name_and_is_the_default(conversation):
@@ -149,23 +143,11 @@ def test_a_mistyped_conversation_does_not_become_a_branch(conversation):
     assert conversation.run_refused("branch", "conv-999", code=4)
 
 
-def test_a_file_is_blamed_as_in_git(conversation):
-    message = conversation.append("main", "wrote it", "--file", "edit:src/app.py")
-    for words in (["src/app.py"], [conversation.id, "src/app.py"], [conversation.id, "--file", "src/app.py"]):
-        assert conversation.run("blame", *words, "--json")["rows"][0]["message"]["id"] == message
-
-
 def test_messages_of_a_file_are_listed_without_naming_the_conversation(conversation):
-    conversation.append("main", "wrote it", "--file", "edit:src/app.py")
+    conversation.append("main", "wrote it", "--data", '{"files": [{"op": "edit", "path": "src/app.py"}]}')
     conversation.append("main", "more")
     assert log_texts(conversation, "--", "src/app.py") == ["wrote it"]
     assert log_texts(conversation, "--author", "src/app.py", "--", "src/app.py") == []  # was taken for a conversation
-
-
-def test_the_author_is_given_by_either_option(conversation):
-    for option in ("--as", "--author"):
-        conversation.run("append", "@", option, "planner", "plan")
-        assert conversation.run("log", "-1", "--json")["author"] == "planner"
 
 
 def test_an_alias_stands_for_words_of_a_command(conversation, alias):

@@ -187,7 +187,16 @@ class _Builder:
         self._run("gc")
         for conversation in BOTH:
             self._run("conv", "branch", conversation, "idea", "--from", "main~3")
-            self._run("conv", "append", conversation, "--as", "coder", "an idea", "--file", "edit:src/a.py")
+            self._run(
+                "conv",
+                "append",
+                conversation,
+                "--as",
+                "coder",
+                "an idea",
+                "--data",
+                '{"files": [{"op": "edit", "path": "src/a.py"}]}',
+            )
             self._run("conv", "append", f"{conversation}/main", "--as", "planner", "loose on top")
         for conversation in BOTH:
             self._run("conv", "branch", conversation, "fresh", "--from", "main~1")
@@ -229,7 +238,16 @@ class _Builder:
             where = f"{conversation}/{branch}"
             self._run("conv", "append", where, "--as", "lead", "--kind", "decision", "--data", data, "because")
         for words in ("one thing", "another"):
-            self._run("conv", "append", f"{conversation}/talk", "--as", "coder", words, "--file", "edit:src/a.py")
+            self._run(
+                "conv",
+                "append",
+                f"{conversation}/talk",
+                "--as",
+                "coder",
+                words,
+                "--data",
+                '{"files": [{"op": "edit", "path": "src/a.py"}]}',
+            )
 
     def _begin(self, conversation: str) -> None:
         self._run("conv", "new", "Login", "--participant", "planner")

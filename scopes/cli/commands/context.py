@@ -11,7 +11,6 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
-from scopes.context.history_block import DEFAULT_TOKENS, MEMORY, TOOLS, HistoryRequest, history, message_limit
 from scopes.context.request import MODES, new_request
 from scopes.errors import BudgetExhausted, Invalid
 from scopes.render.view_options import ViewOptions
@@ -70,6 +69,8 @@ def context(
         raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
     tokenizer = tokenizer_for(invocation, model)
     if for_prompt:
+        from scopes.context.history_block import DEFAULT_TOKENS, MEMORY, TOOLS, HistoryRequest, history, message_limit
+
         if task or mode or work_item or stats:
             raise Invalid("--for-prompt takes no --task, --mode, --work-item or --stats", hint="leave them out")
         block = HistoryRequest(

@@ -253,12 +253,10 @@ def _find_other(invocation: Invocation, what: str, where: str, error: NotFound, 
         view = cat(repository, name)
         return with_signatures(repository, view, invocation.cwd) if signature else view
 
-    readers: tuple[Callable[[Repository, str], Result], ...] = (
-        lambda repository, _name: read_message(repository, where), show_remote, show_memory, show_operation
-    )  # fmt: skip
-    for read in readers:
+    readers: tuple[Callable[[Repository, str], Result], ...] = (show_remote, show_memory, show_operation)
+    for read, name in ((read_message, where), *((read, what) for read in readers if not what.startswith(LATEST))):
         try:
-            return read(repository, what)
+            return read(repository, name)
         except (NotFound, Invalid):
             continue
     raise error

@@ -71,5 +71,8 @@ def decisions(
         [(found, _)] = find_messages(repository, [name.partition(".")[0]])
         place = found.partition("/")[0]
     if accept:
-        return invocation.show(accept_candidate(repository, place, name, topic=topic, author=author))
+        conversation, _, branch = place.partition("/")
+        return invocation.show(
+            accept_candidate(repository, conversation, name, topic=topic, author=author, branch=branch or None)
+        )
     return invocation.show(dismiss_candidate(repository, place, name, reason=reason, author=author))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scopes.cli.arguments import read_where
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
 from scopes.errors import Inaccessible, Invalid, NotFound
@@ -51,9 +52,13 @@ def resume(
     """
     invocation: Invocation = context.obj
     only_print = only_print or invocation.dry_run or invocation.wants_data
-    request = ResumeRequest(where=where, here=invocation.cwd, agent=agent, new=new, prompt=prompt, directory=directory)
+    only_print = only_print or not (invocation.interactive and invocation.stdout.isatty())
+    place = None if where is None else read_where(invocation.repository(), where)
+    request = ResumeRequest(where=place, here=invocation.cwd, agent=agent, new=new, prompt=prompt, directory=directory)
+    if agent is not None and agent in PROGRAMS and not only_print:
+        _find_program(invocation, PROGRAMS[agent].program)
     found = _make_ready(invocation, request, tokenizer_for(invocation, None))
-    if only_print or not (invocation.interactive and invocation.stdout.isatty()):
+    if only_print:
         return invocation.show(found)
     with naming(f"{found.conversation}/{found.branch}"):
         return _start(invocation, found)
@@ -89,6 +94,14 @@ def _make_ready(invocation: Invocation, request: ResumeRequest, tokenizer: Token
     return replace(session, command=words, shell=shell_line(session.directory, " ".join(map(quote_word, words))))
 
 
+def _find_program(invocation: Invocation, name: str) -> str:
+    program = find_program(name, invocation.environ.get("PATH"))
+    if program is None:
+        hint = "go on in another agent: --in AGENT, or repeat the command with --print to see what to run"
+        raise NotFound(f"{name} is not in PATH", hint=hint)
+    return program
+
+
 def _start(invocation: Invocation, found: Resumption | CheckedOut) -> int:
     """Become the agent; return only if it cannot be started.
 
@@ -96,10 +109,7 @@ def _start(invocation: Invocation, found: Resumption | CheckedOut) -> int:
         NotFound: its program is not in PATH.
         Inaccessible: it, or the directory, cannot be used.
     """
-    program = find_program(found.command[0], invocation.environ.get("PATH"))
-    if program is None:
-        hint = "go on in another agent: --in AGENT, or repeat the command with --print to see what to run"
-        raise NotFound(f"{found.command[0]} is not in PATH", hint=hint)
+    program = _find_program(invocation, found.command[0])
     where = "" if found.directory is None else f" in {without_secrets(found.directory)}"
     if isinstance(found, CheckedOut):
         what = "a session that was written for it"
