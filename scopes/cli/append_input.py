@@ -19,58 +19,31 @@ from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import plain_message
 from scopes.ids import MessageId
-from scopes.model.message import (
-    EXAMPLES,
-    FILE_OPERATIONS,
-    KINDS,
-    MAX_MESSAGE_BYTES,
-    TYPED_KINDS,
-    Author,
-    Message,
-    payload_key,
-)
+from scopes.model.message import EXAMPLES, KINDS, MAX_MESSAGE_BYTES, TYPED_KINDS, Author, Message, payload_key
 from scopes.store.maintenance import pack_when_needed
 
 _LINES_BETWEEN_PACKING = 500
 _MAX_BINARY_BYTES = MAX_MESSAGE_BYTES * 3 // 4 - (1 << 16)  # base64 takes four bytes for three
-_OCTETS = "application/octet-stream"
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _LINE_EXAMPLE = '{"author": "carol", "text": "hello"}'
-_PART_EXAMPLE = """--part '{"type": "text", "text": "hello"}'"""
-SHORT_FORMS = {
-    "decision": ("topic", "decision", "--topic db SQLite"),
-    "priority": ("task", "urgency", "--task login high"),
-    "method": ("goal", "approach", "--goal speed 'cache the result'"),
-    "analysis": ("subject", "finding", "--subject login 'the token never expires'"),
-}  # kind -> the field given as an option, the field that the text is, an example
+_DATA_EXAMPLE = '{"model": "gpt-5"}'
+TOPICS = {
+    "decision": ("topic", "decision"),
+    "priority": ("task", "urgency"),
+    "method": ("goal", "approach"),
+    "analysis": ("subject", "finding"),
+}  # kind -> the field that --topic gives, and the one that the text is
 
 
 class Fields(NamedTuple):
-    """The message fields given as options, as typed; None if not given."""
+    """The message fields given as options, as typed; None if not given. `data` is the JSON of --data."""
 
     kind: str
     to: Sequence[str] | None = None
     reply_to: str | None = None
     time: str | None = None
-    work_item: str | None = None
-    task: str | None = None
-    activity: str | None = None
-    tool: str | None = None
-    model: str | None = None
-    status: str | None = None
-    stop_reason: str | None = None
-    files: Sequence[str] | None = None
-    parts: Sequence[str] | None = None
-    data: str | None = None
-
-
-class FormOptions(NamedTuple):
-    """The options that make a typed message of a text; None if not given."""
-
     topic: str | None = None
-    goal: str | None = None
-    subject: str | None = None
-    aspect: str | None = None
+    data: str | None = None
 
 
 def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to UTF-8 first") -> str:
@@ -91,36 +64,26 @@ def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to U
     return content.removesuffix("\n").removesuffix("\r") if content.endswith("\n") else content
 
 
-def read_part(
-    invocation: Invocation, text: str | None, media_type: str | None, *, binary: bool, allow_empty: bool
-) -> str:
-    """Return the JSON of a file part with the bytes of standard input, for --binary.
+def read_part(invocation: Invocation, media_type: str) -> dict[str, str]:
+    """Return a file part with the bytes of standard input, for --binary.
 
     Raises:
-        Invalid: there is a text, the input is larger than a message may be, or the media type is not one.
-        Refused: there are no bytes, and `allow_empty` is not given.
+        Invalid: the input is larger than a message may be, or the media type is not one.
+        Refused: there are no bytes.
     """
-    if not binary:
-        raise Invalid("--media-type is the type of --binary", hint="add --binary, or leave out --media-type")
-    if text not in (None, STANDARD_INPUT):
-        raise Invalid("--binary stores standard input", hint="for example: scopes append CONV --binary < FILE")
-    media_type = _OCTETS if media_type is None else media_type
     if not _MEDIA_TYPE.fullmatch(media_type):
-        raise Invalid(f"{media_type!a} is not a media type", hint="for example: --media-type image/png")
+        raise Invalid(f"{media_type!a} is not a media type", hint="for example: --binary image/png")
     data = _read_input(invocation, _MAX_BINARY_BYTES)
-    if not (data or allow_empty):
+    if not data:
         refuse_blank("")
-    return json.dumps({"type": "file", "media_type": media_type, "data": b64encode(data).decode()})
+    return {"type": "file", "media_type": media_type, "data": b64encode(data).decode()}
 
 
 def _read_input(invocation: Invocation, max_bytes: int) -> bytes:
     with open_input(invocation, STANDARD_INPUT) as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise Invalid(
-            f"the message is larger than {max_bytes >> 20} MiB",
-            hint="store the large part as a file and mention it: --file mention:PATH",
-        )
+        raise Invalid(f"the message is larger than {max_bytes >> 20} MiB", hint="store the large part as a file")
     return data
 
 
@@ -131,7 +94,7 @@ def refuse_blank(text: str | None) -> None:
         Refused: the text is blank.
     """
     if text is not None and not text.strip():
-        raise Refused("the message is empty", hint="to store it anyway: --allow-empty")
+        raise Refused("the message is empty")
 
 
 def walk_documents(invocation: Invocation, path: str) -> Iterator[tuple[int, Any]]:
@@ -171,76 +134,76 @@ def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -
         raise Invalid(f"{name} has an integer of more than {digits}", hint="put it in quotes, as a text") from error
 
 
-def compose_message(author: Author, text: str | None, fields: Fields, *, has_short_forms: bool = False) -> Message:
+def compose_message(author: Author, text: str | None, fields: Fields, parts: Sequence[dict[str, str]] = ()) -> Message:
     """Build the message; a plain text without further fields needs no validation, and so no pydantic.
 
-    has_short_forms: the command has the options of SHORT_FORMS, so a hint may name them
+    With --topic the text becomes a field of the document of a typed kind. --data has that document, or all fields of
+    the message with the document in one of them, as a line of JSON has.
 
     Raises:
         Invalid: there is no content, or a field is invalid.
     """
-    _refuse_misspelled_kind(fields.kind)
-    if fields.data is not None and fields.kind not in TYPED_KINDS:
-        raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
-    if fields.data is None and fields.kind in EXAMPLES:
-        is_short = has_short_forms and fields.kind in SHORT_FORMS
-        short = f"--kind {fields.kind} {SHORT_FORMS[fields.kind][2]}, or " if is_short else ""
-        hint = f"for example: {short}--kind {fields.kind} --data '{EXAMPLES[fields.kind]}'"
-        raise Invalid(f"a message of kind {fields.kind} needs its document", hint=hint)
-    given = _documents(fields)
-    if text is None and "parts" not in given and fields.data is None:
-        raise Invalid("no message given", hint="give TEXT, - for standard input, --part, --data or --jsonl")
-    if fields.kind == "plain" and text is not None and not given:
-        return plain_message(author, text)
-    document = {**given, "author": {"name": author.name, "kind": author.kind}, "kind": fields.kind}
-    if text is not None or "parts" not in given:
-        document["text"] = text or ""
-    return _validated(document)
-
-
-def _refuse_misspelled_kind(kind: str) -> None:
+    kind, own = fields.kind, payload_key(fields.kind)
     near = difflib.get_close_matches(kind, KINDS, n=1) if kind not in KINDS else []
     if near:
         raise Invalid(f"there is no kind {kind!a}", hint=f"did you mean {near[0]}?")
+    given = _read_given(fields)
+    if kind in TYPED_KINDS and not isinstance(given.get(own), dict):
+        given = {own: given} if given else {}
+    if fields.topic is not None:
+        given[own] = {**given.get(own, {}), **_topic_fields(kind, fields.topic, text)}
+        text = None
+    if kind in TYPED_KINDS and not given.get(own):
+        short = f"--kind {kind} --topic ABOUT TEXT, or " if kind in TOPICS else ""
+        hint = f"for example: {short}--kind {kind} --data '{EXAMPLES[kind]}'"
+        raise Invalid(f"a message of kind {kind} needs its document", hint=hint)
+    if parts:
+        given["parts"] = [*given.get("parts", ()), *parts]
+    options = {"to": list(fields.to or ()) or None, "reply_to": fields.reply_to, "time": fields.time, "text": text}
+    given |= {name: value for name, value in options.items() if value is not None}
+    if not given.keys() & {"text", "parts", own}:
+        raise Invalid("no message given", hint="give TEXT, - for standard input, --data or --jsonl")
+    if kind == "plain" and given.keys() == {"text"} and text is not None:
+        return plain_message(author, text)
+    document = {"text": ""} if "parts" not in given else {}
+    return _validated({**document, **given, "author": {"name": author.name, "kind": author.kind}, "kind": kind})
 
 
-def apply_short_form(text: str | None, fields: Fields, options: FormOptions) -> tuple[str | None, Fields]:
-    """Return the text and the fields of a message, with a document made of the text if an option names its key.
+def _read_given(fields: Fields) -> dict[str, Any]:
+    """Return the object of --data; empty if it was not given."""
+    if fields.data is None:
+        return {}
+    example = f"--data '{EXAMPLES.get(fields.kind, _DATA_EXAMPLE)}'"
+    given = parse_document(fields.data, "--data", example)
+    if not isinstance(given, dict):
+        raise Invalid("--data is not a JSON object", hint=f"for example: {example}")
+    return dict(given)
 
-    The message is the same as with --data: it has no text of its own.
+
+def _topic_fields(kind: str, topic: str, text: str | None) -> dict[str, str]:
+    """Return the fields that --topic and the text give to the document of a kind.
 
     Raises:
-        Invalid: an option does not belong to the kind, or --data is given as well.
+        Invalid: the kind has no topic, or there is no text.
     """
-    _refuse_misspelled_kind(fields.kind)
-    given = {name: value for name, value in options._asdict().items() if value is not None}
-    name, text_field, _ = SHORT_FORMS.get(fields.kind, ("", "", ""))
-    own = {name, "aspect"} if fields.kind == "analysis" else {name}
-    for other in given.keys() - own:
-        kind = next((kind for kind, form in SHORT_FORMS.items() if form[0] == other), "analysis")
-        raise Invalid(f"--{other} belongs to --kind {kind}", hint=f"for example: --kind {kind} {SHORT_FORMS[kind][2]}")
-    if given and fields.data is not None:
-        raise Invalid(f"--{min(given)} cannot be combined with --data", hint="leave out one of them")
-    key = fields.task if fields.kind == "priority" else given.get(name)
-    if key is None or text is None or fields.data is not None:
-        return text, fields
-    document = {**given, name: key, text_field: text}
-    task = None if fields.kind == "priority" else fields.task
-    return None, fields._replace(data=json.dumps(document), task=task)
+    if kind not in TOPICS:
+        raise Invalid("--topic belongs to a typed kind", hint=f"kinds with a topic: {', '.join(TOPICS)}")
+    if text is None:
+        raise Invalid("--topic needs a text", hint=f"for example: --kind {kind} --topic {topic!a} TEXT")
+    about, said = TOPICS[kind]
+    return {about: topic, said: text}
 
 
-def append_lines(
-    branch: BranchHandle, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
-) -> Iterator[MessageAppended]:
+def append_lines(branch: BranchHandle, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
     """Append one message per document; the next document is read after the message is on disk.
 
     Raises:
         Invalid: a document is not a message; the error names its line, and earlier lines stay recorded.
-        Refused: it has a blank text, neither parts nor a typed content, and `allow_empty` is not given.
+        Refused: it has a blank text, and neither parts nor a typed content.
     """
     first: MessageId | None = None
     for number, document in documents:
-        message = _read_line(number, document, allow_empty=allow_empty)
+        message = _read_line(number, document)
         try:
             appended = append_to(branch, message, first=first)
         except (Invalid, Refused) as error:
@@ -251,35 +214,26 @@ def append_lines(
             pack_when_needed(branch.repository)
 
 
-def append_all_lines(
-    branch: BranchHandle, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
-) -> Iterator[MessageAppended]:
+def append_all_lines(branch: BranchHandle, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
     """Append one message per document, all of them or none; every document is checked before anything is written.
 
     Raises:
         Invalid: a document is not a message, or too large; the error names its line, and nothing was written.
         Refused: as for `append_lines`; nothing was written.
     """
-    messages = [_read_line(number, document, allow_empty=allow_empty) for number, document in documents]
+    messages = [_read_line(number, document) for number, document in documents]
     yield from append_all(branch, messages)
     pack_when_needed(branch.repository)
 
 
-def _read_line(number: int, document: Any, *, allow_empty: bool) -> Message:
+def _read_line(number: int, document: Any) -> Message:
     try:
         message = _validated(document)
-        if not (allow_empty or document.get("parts") or message.payload is not None):
+        if not (document.get("parts") or message.payload is not None):
             refuse_blank(document.get("text"))
     except (Invalid, Refused) as error:
         raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
     return message
-
-
-def refuse_with_lines(*options: str | None, binary: bool) -> None:
-    """Refuse options that cannot be combined with --jsonl, whose lines have their own author and content."""
-    if binary or any(option is not None for option in options):
-        text = "--jsonl cannot be combined with TEXT, --as, --data or --binary"
-        raise Invalid(text, hint="set author and text in each line")
 
 
 def _validated(document: object) -> Message:
@@ -288,33 +242,3 @@ def _validated(document: object) -> Message:
 
     message: Message = check_message(document, message_id=new_id(), now=now())
     return message
-
-
-def _documents(fields: Fields) -> dict[str, Any]:
-    """Return the given fields under their keys in the JSON document of a message."""
-    names = ("reply_to", "time", "work_item", "task", "activity", "tool", "model", "status", "stop_reason")
-    given: dict[str, Any] = {name: value for name in names if (value := getattr(fields, name)) is not None}
-    if fields.to:
-        given["to"] = list(fields.to)
-    if fields.files:
-        given["files"] = [_file_document(text) for text in fields.files]
-    if fields.parts:
-        given["parts"] = [parse_document(text, "--part", _PART_EXAMPLE) for text in fields.parts]
-    if fields.data is not None:
-        given[payload_key(fields.kind)] = parse_document(
-            fields.data, "--data", f"--data '{EXAMPLES.get(fields.kind, '{}')}'"
-        )
-    return given
-
-
-def _file_document(text: str) -> dict[str, str]:
-    operation, colon, path = text.partition(":")
-    if not colon or operation not in FILE_OPERATIONS or not path:
-        hint = f"for example: --file edit:src/app.py; operations: {', '.join(FILE_OPERATIONS)}"
-        raise Invalid(f"{text!a} is not a valid OP:PATH", hint=hint)
-    if operation != "rename":
-        return {"op": operation, "path": path}
-    source, arrow, target = path.partition("=>")
-    if not arrow:
-        raise Invalid("a rename needs both paths", hint="for example: --file 'rename:old.py=>new.py'")
-    return {"op": operation, "path": target, "from": source}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from shlex import quote
+from contextlib import suppress
+from shlex import join, quote
 from typing import Annotated, TypeAlias
 
 import typer
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 ConversationArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
+_COUNT = compile_lazily(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kM]?)", re.ASCII)
+_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 _NUMBER = compile_lazily(r"[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}", re.ASCII)
 OptionalConversationArgument: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
@@ -56,7 +59,7 @@ BranchArgument: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
 ]
 OnBranch: TypeAlias = Annotated[
-    str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
+    str | None, typer.Option("-b", "--branch", metavar="NAME", help="The branch (default: the active one)")
 ]
 AuthorName: TypeAlias = Annotated[
     str | None,
@@ -70,9 +73,17 @@ AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
-TextOption: TypeAlias = Annotated[
-    str | None, typer.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
+TextOption: TypeAlias = Annotated[str | None, typer.Option("-m", "--message", metavar="TEXT", help="The text")]
+Data: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--data", metavar="JSON", help="All fields, also those without an option; @FILE reads"),
 ]
+Limit: TypeAlias = Annotated[int | None, typer.Option("-n", "--limit", min=0, metavar="N", help="At most N")]
+MaxTokens: TypeAlias = Annotated[
+    str | None, typer.Option("--max-tokens", metavar="N", help="Its size at most: 8000, 10k")
+]
+OnlyAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only this agent")]
+OnlyModel: TypeAlias = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model")]
 ConversationOrConflict: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
 ]
@@ -93,19 +104,18 @@ OfConversation: TypeAlias = Annotated[
 ]
 AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
 STANDARD_OUTPUT = "-"
+ALL_PROJECTS = "all"
 Output: TypeAlias = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
+    str, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - is standard output")
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite an existing file")]
+Force: TypeAlias = Annotated[bool, typer.Option("-f", "--force", help="Do it although it replaces something")]
 Since: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--since", metavar="WHEN", help="From then on: '2 hours ago', today, 2026-01-31 (your time zone), ..."
-    ),
+    typer.Option("--since", metavar="WHEN", help="From then on: today, '2 hours ago', 2026-01-31"),
 ]
 Until: TypeAlias = Annotated[
     str | None,
-    typer.Option("--until", metavar="WHEN", help="Not after; a day includes all of it; same forms as --since"),
+    typer.Option("--until", metavar="WHEN", help="Not after; a day includes all of it"),
 ]
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
@@ -121,9 +131,8 @@ FenceMark: TypeAlias = Annotated[
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
+    typer.Option("--project", metavar="WHAT", help="Only this project: directory, name or address; all"),
 ]
-AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
@@ -158,6 +167,47 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
 
         author = with_registered_kind(repository, author)
     return author
+
+
+def read_count(option: str, text: str | None) -> int | None:
+    """Return the number that an option gives, as `8000`, `10k` or `1.5M`; None if it was not given.
+
+    Raises:
+        Invalid: it is something else.
+    """
+    if text is None:
+        return None
+    found = _COUNT.fullmatch(text)
+    count = 0.5 if found is None else float(found[1]) * _UNITS[found[2]]
+    if count != int(count):
+        raise Invalid(f"{option} {text[:40]!a} is not a whole number", hint=f"for example: {option} 8000, or 10k")
+    return int(count)
+
+
+def read_where(repository: Repository, text: str) -> str:
+    """Return a place with its conversation: `HEAD~2` is `@~2`, and a branch of the latest one is `@/BRANCH`."""
+    from scopes.history.names import find_latest_with_branch
+
+    text = replace_head(text)
+    latest = find_latest_with_branch(repository, text)
+    return text if latest is None else f"{latest}/{text}"
+
+
+def read_data(invocation: Invocation, text: str) -> str:
+    """Return the JSON of --data; `@FILE` is the content of that file.
+
+    Raises:
+        NotFound, Inaccessible, Invalid: the file cannot be read, or is not UTF-8.
+    """
+    if not text.startswith("@"):
+        return text
+    from scopes.cli.input import open_input
+
+    with open_input(invocation, text[1:]) as file:
+        try:
+            return file.read().decode()
+        except UnicodeDecodeError as error:
+            raise Invalid(f"{text[1:]!a} is not UTF-8 text", hint="convert it to UTF-8 first") from error
 
 
 def choose_text(text: str | None, option: str | None) -> str | None:
@@ -245,6 +295,56 @@ def split_source(repository: Repository, command: str, words: Sequence[str | Non
     return conversation, branch if slash else None
 
 
+def refuse_swapped(repository: Repository, command: str, words: Sequence[str]) -> None:
+    """Raise Invalid for `main conv-001 ...`: a branch or message before its conversation; `command` is for the hint."""
+    first, second, *rest = words
+    if ".." not in second and is_before_conversation(repository, first, second):
+        line = join(["scopes", *command.split(), second, first, *rest])
+        raise Invalid(f"the conversation comes first: {first!a} was given before it", hint=f"name it first: {line}")
+
+
+def split_messages(repository: Repository, words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """Split the words `[CONV[/BRANCH]] MESSAGE...` into the place, if there is one, and the messages.
+
+    Raises:
+        Ambiguous: the first word may be several conversations.
+    """
+    from scopes.history.handles import resolve_scope
+
+    first, *rest = words
+    if rest:
+        with suppress(NotFound, Invalid):
+            resolve_scope(repository, first)
+            return first, rest
+    return None, words
+
+
+def find_messages(repository: Repository, words: Sequence[str], *, one: bool = False) -> list[tuple[str, str]]:
+    """Return the place and the message of each of the words `[CONV[/BRANCH]] MESSAGE...`, which may be only `one`.
+
+    Raises:
+        NotFound, Ambiguous: there is no such message, or there are several.
+        Invalid: there is none or too many, or a word names a whole conversation.
+    """
+    from scopes.history.messages import header_of
+    from scopes.history.names import conversation_ids, resolve_with_latest
+    from scopes.store.objects import read_commit
+
+    place, messages = split_messages(repository, words)
+    if one and len(messages) > 1:
+        raise Invalid(f"too many arguments: {' '.join(messages[1:])}", hint="put the text into quotes")
+    if place is not None:
+        return [(place, message) for message in messages]
+    found: list[tuple[str, str]] = []
+    for word in messages:
+        if word == LATEST or word in conversation_ids(repository):
+            raise Invalid("no message given", hint=f"list them: scopes log {quote(word)}")
+        revision = resolve_with_latest(repository, replace_head(word))
+        branch = "" if revision.branch is None else f"/{revision.branch}"
+        found.append((f"{revision.conversation}{branch}", header_of(read_commit(repository, revision.oid)).id))
+    return found
+
+
 def split_compared(
     repository: Repository, command: str, left: str, right: str | None, other: str | None
 ) -> tuple[str, str | None]:
@@ -312,16 +412,20 @@ def choose_project(invocation: Invocation, text: str) -> ChosenProject:
     Raises:
         Invalid: it is empty, or the home directory.
     """
-    is_path = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
-    if is_path and normalise_url(text) is None:
+    if is_path(text):
         return choose_directory(text, find_named_project(invocation, text))
     return choose_name(text)
 
 
-def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) -> None:
-    """Raise Invalid if both `--project` and `--all-projects` are given."""
-    if projects and all_projects:
-        raise Invalid("--project cannot be combined with --all-projects", hint="leave out one of them")
+def is_path(text: str) -> bool:
+    """Return True if the value of --project is a directory, and neither an address nor a name."""
+    has_form = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
+    return has_form and normalise_url(text) is None
+
+
+def choose_projects(invocation: Invocation, given: Sequence[str] | None) -> tuple[ChosenProject, ...]:
+    """Return the projects of `--project`, as `choose_project` does; none for `all`."""
+    return tuple(choose_project(invocation, text) for text in given or () if text != ALL_PROJECTS)
 
 
 def read_confidence(option: str, text: str | None) -> float | None:

@@ -157,10 +157,10 @@ def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest
 
         return invocation.show(run_rule_tests(invocation, request.test, policy))
     if request.compare is not None:
-        from scopes.cli.check_compare import compare_targets
+        from scopes.cli.commands.compare import compare_named
 
-        compared = compare_targets(invocation, request.compare, request.targets, request.compare_mode, policy)
-        return invocation.show(compared)
+        names = (request.compare, *request.targets)
+        return invocation.show(compare_named(invocation, names, request.compare_mode))
     if not request.targets and count_waiting_input(invocation):
         raise Invalid("standard input has data, and no run is named", hint="to check it: scopes check -")
     wanted = ListFilter(

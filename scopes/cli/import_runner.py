@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from scopes.cli.acp_spool import take_waiting
-from scopes.cli.arguments import find_named_project, refuse_both_scopes
+from scopes.cli.arguments import ALL_PROJECTS, find_named_project
 from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list import find_cached_list
-from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound, ScopesError
+from scopes.errors import CannotImport, Inaccessible, NotFound, ScopesError
 from scopes.history.handles import read_first_prompt
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
@@ -26,7 +26,7 @@ from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted, format_size
-from scopes.result import Note, Result
+from scopes.result import Note
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository, empty_store
 
@@ -81,16 +81,17 @@ def _sources_of_paths(invocation: Invocation, paths: Sequence[str], skipped: lis
     return sources
 
 
-def choose_projects(invocation: Invocation, given: Sequence[str], *, all_projects: bool) -> tuple[Project, ...] | None:
+def choose_projects(invocation: Invocation, given: Sequence[str]) -> tuple[Project, ...] | None:
     """Return the projects to import: those given, else the project whose store is in use; None for all projects.
 
     Raises:
-        Invalid: `given` has no project, or is combined with `all_projects`.
+        Invalid: `given` has something that is no project.
     """
-    refuse_both_scopes(given, all_projects=all_projects)
+    if ALL_PROJECTS in given:
+        return None
     if given:
         return tuple(find_named_project(invocation, path) for path in given)
-    own = None if all_projects else find_store_project(invocation.store_path, invocation.cwd)
+    own = find_store_project(invocation.store_path, invocation.cwd)
     return None if own is None else (own,)
 
 
@@ -172,9 +173,7 @@ def import_all(
     return import_into(invocation, repository or invocation.repository(create=True), collected, options, remember)
 
 
-def import_or_repeat(
-    invocation: Invocation, collected: CollectedSources, options: ImportOptions, *, reread: bool
-) -> Imported:
+def import_or_repeat(invocation: Invocation, collected: CollectedSources, options: ImportOptions) -> Imported:
     """Import the collected sources, or return the result of the last import that found nothing new, if it is the same.
 
     Raises:
@@ -190,7 +189,7 @@ def import_or_repeat(
             invocation.index_directory, collected.sources, collected.skipped, collected.notes, view=view
         )
     before = None if known is None or repository is None else read_store_state(repository)
-    if known is not None and repository is not None and before is not None and not reread:
+    if known is not None and repository is not None and before is not None:
         found = _find_repeated(invocation, repository, known, before)
         if found is not None:
             return found
@@ -252,13 +251,6 @@ def take_spooled(invocation: Invocation) -> int:
     return taken
 
 
-def refuse_other_options(sample: str, *others: object) -> None:
-    """Raise Invalid if other options or paths are given with the option that imports a sample."""
-    if any(others):
-        hint = "import the paths with a second command"
-        raise Invalid(f"{sample} cannot be combined with paths or other options", hint=hint)
-
-
 def with_first_prompts(invocation: Invocation, result: Imported) -> Imported:
     """Return a result with the first prompts of conversations without a title, where they are missing.
 
@@ -292,15 +284,6 @@ def explain_interrupt(invocation: Invocation) -> Iterator[None]:
             raise
         hint = "an import stores all sessions or none; repeat the command to import them"
         raise Interrupted("interrupted: nothing was imported", hint=hint) from None
-
-
-def import_made_up_conversation(invocation: Invocation) -> Result:
-    """Import the made-up conversation of --sample."""
-    from scopes.importers.import_sample import import_sample as import_sample_
-
-    import_sample: Callable[[Repository], Result] = import_sample_
-    with explain_interrupt(invocation):
-        return import_sample(invocation.repository(create=True))
 
 
 def import_into(

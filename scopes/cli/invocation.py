@@ -277,7 +277,9 @@ class Invocation:
 
     def _find_signer(self, config: Config) -> Callable[[bytes], bytes]:
         """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""
-        if self.command.split()[-1:] in (["mcp"], ["acp"], ["watch"]):
+        from scopes.history.sessions import WATCH
+
+        if self.actor == WATCH or self.command.split()[-1:] in (["mcp"], ["acp"]):
             return bytes
         from scopes.store.config import BOOLEANS
 

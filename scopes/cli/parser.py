@@ -13,7 +13,7 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import ALL_FIELDS, CommandLine
+from scopes.cli.command_line import ALL_FIELDS, CommandLine, join_branch
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, VERSION, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import command_of_option, did_you_mean, nearest
@@ -77,6 +77,9 @@ def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[st
     named = [parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption)]
     options = {name for option in named for name in option.opts}
     with_value = {name for option in named if not (option.is_flag or option.count) for name in option.opts} - {"--json"}
+    arguments = (each for each in parser.params if isinstance(each, typer.core.TyperArgument))
+    if "-b" not in options and any(map(_is_place, arguments)):
+        words = join_branch(words, with_value)
     before = ""
     for position, word in enumerate(words):
         if word == "--":
@@ -91,6 +94,11 @@ def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[st
         else:
             yield word
         before = "" if before in with_value else word
+
+
+def _is_place(argument: typer.core.TyperArgument) -> bool:
+    """Return True if an argument names a conversation, or something in one."""
+    return any(name in (argument.metavar or "") for name in ("CONV", "WHERE", "ANYTHING", "MESSAGE"))
 
 
 @functools.cache

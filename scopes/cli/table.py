@@ -8,13 +8,13 @@ PACKAGE = "scopes.cli.commands"
 PREFIXES = ("ai", "conversations", "conv")  # words before a command that change nothing
 # Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
 _WRITING = frozenset({
-    "new", "import", "reproject", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update",
-    "memory add", "memory done", "memory prune", "tokens fetch", "switch", "checkout", "rename",
+    "new", "import", "append", "amend", "retract", "summarize", "memory update",
+    "memory add", "memory done", "memory prune", "tokens fetch", "switch", "rename",
     "abandon", "delete-branch", "merge", "rebase",
     "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate",
     "rewind", "delete", "undo", "redo",
-    "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
-    "decisions dismiss", "merge-requests open",
+    "init", "repair", "gc", "config set", "config unset",
+    "merge-requests open",
     "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
     "agents available", "agents away", "agents import", "send", "proposals create",
     "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
@@ -22,7 +22,7 @@ _WRITING = frozenset({
     "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
     "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
     "skills install", "skills remove", "hooks install", "hooks remove",
-    "secrets allow", "purge", "redact", "retention run", "watch", "remote add", "remote rename",
+    "secrets allow", "purge", "redact", "retention run", "remote add", "remote rename",
     "remote set-url", "remote remove", "push", "fetch", "pull", "clone", "bundle create", "bundle import",
 })  # fmt: skip
 
@@ -30,9 +30,9 @@ _WRITING = frozenset({
 # Commands that change files or programs beside the store, which a dry run of the store would not hold back.
 _OWN_EFFECTS = frozenset({
     "tokens fetch", "init", "config set", "config unset", "inbox", "facts run", "acp", "mcp", "mcp install",
-    "mcp remove", "resume", "skills install", "skills remove", "hooks install", "hooks remove", "secrets allow",
-    "watch", "remote add", "remote rename", "remote set-url", "remote remove", "push", "fetch", "pull", "clone",
-    "bundle create", "bundle import", "export",
+    "mcp remove", "skills install", "skills remove", "hooks install", "hooks remove", "secrets allow",
+    "remote add", "remote rename", "remote set-url", "remote remove", "push", "fetch", "pull", "clone",
+    "bundle create", "bundle import",
 })  # fmt: skip
 
 
@@ -129,8 +129,10 @@ class Table:
         return [node for node in nodes if len(node.path) == depth and node.path[:-1] == path]
 
 
-def _command(section: str, name: str, summary: str, quick: str | None = None) -> Command:
-    """Return the row of one command; its path and its function follow from the name.
+def _command(
+    section: str, name: str, summary: str, quick: str | None = None, *, module: str = "", forms: tuple[str, ...] = ()
+) -> Command:
+    """Return the row of one command; its path and its function follow from the name, and its module if none is given.
 
     `delete-branch` is `delete_branch:delete_branch`, `config get` is `config:config_get`; `import`, `list` and `help`
     get an underscore, because Python uses these names.
@@ -139,20 +141,20 @@ def _command(section: str, name: str, summary: str, quick: str | None = None) ->
     function = "_".join(words)
     if function in {"import", "list", "help"}:
         function += "_"
-    module = function if len(words) == 1 else words[0]
+    module = module or (function if len(words) == 1 else words[0])
     target = f"{PACKAGE}.{module}:{function}"
-    return Command(tuple(name.split()), section, summary, target, quick, reads_past=name in _READ_PAST)
+    return Command(tuple(name.split()), section, summary, target, quick, forms=forms, reads_past=name in _READ_PAST)
 
 
 # The commands that accept --at. `branch` and `tag` do to list.
 _READ_PAST = frozenset({
-    "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
-    "usage", "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
+    "list", "show", "log", "cat", "search", "decisions", "diff", "changes",
+    "usage", "export", "context", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
     "agents list", "agents show", "agents export", "inbox",
     "facts list", "facts show", "facts explain", "facts log", "facts eligible",
     "proposals list", "proposals show", "proposals test", "collaborate status", "collaborate show",
-    "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
+    "memory list", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
 
@@ -167,26 +169,39 @@ AGREE = "Agree"
 STORE = "The store"
 EARLIER = "Earlier commands"
 
+EXPORTS = (
+    "md", "markdown", "html", "json", "jsonl", "openai", "atif", "otel", "a2a", "parquet", "original", "agent-trace",
+    "git-ai",
+)  # fmt: skip
+
 TABLE = Table(
     commands=(
-        _command(READ, "list", "List conversations, newest first"),
-        _command(READ, "show", "Show participants, branches and recent activity"),
-        _command(READ, "log", "Show the messages of a branch"),
-        _command(READ, "cat", "Print one message"),
-        _command(READ, "search", "Find messages by words and fields"),
-        _command(READ, "why", "Show which prompt a line of code is from"),
-        _command(READ, "diff", "Compare two branches, messages or conversations"),
-        _command(READ, "usage", "Show tokens and cost by day, model or project"),
-        _command(READ, "changes", "List every change of a conversation and its cause"),
-        _command(WRITE, "import", "Import transcripts from other tools"),
-        _command(WRITE, "export", "Export a conversation as Markdown, HTML or JSON"),
-        _command(WRITE, "new", "Start a conversation"),
-        _command(WRITE, "append", "Add a message, or many as JSON lines"),
-        _command(WRITE, "amend", "Replace the text of a message with a new version"),
-        _command(WRITE, "retract", "Mark a message as retracted"),
-        _command(WRITE, "decisions", "List the decisions of a conversation"),
-        _command(WRITE, "summarize", "Summarize new messages"),
-        _command(WRITE, "context", "Build context within a token budget"),
+        _command(READ, "list", "List conversations, newest first", module="conversation"),
+        _command(
+            READ, "show", "Show a conversation, message, operation, ...", module="conversation", forms=("mermaid",)
+        ),
+        _command(READ, "log", "Show the messages of a branch", module="read"),
+        _command(READ, "cat", "Print messages, and nothing else", module="read"),
+        _command(READ, "search", "Find messages, calls and results", module="read"),
+        _command(READ, "why", "Show which prompt a line or a decision is from", module="compare"),
+        _command(READ, "diff", "Compare two runs, branches or messages", module="compare"),
+        _command(READ, "usage", "Show tokens and cost by day, model or project", module="conversation"),
+        _command(READ, "changes", "List every change of a conversation", module="conversation"),
+        _command(READ, "bisect", "Find the first message where a command fails", module="compare"),
+        _command(WRITE, "import", "Take in sessions of coding agents"),
+        _command(
+            WRITE,
+            "export",
+            "Write a conversation as Markdown, HTML, JSON, ...",
+            forms=EXPORTS,
+        ),
+        _command(WRITE, "new", "Start a conversation", module="conversation"),
+        _command(WRITE, "append", "Add a message, or many as JSON lines", module="messages"),
+        _command(WRITE, "amend", "Replace the text of a message, keeping the old", module="messages"),
+        _command(WRITE, "retract", "Mark messages as taken back", module="messages"),
+        _command(WRITE, "decisions", "List decisions, and sentences that may be some"),
+        _command(WRITE, "summarize", "Summarize new messages", module="context"),
+        _command(WRITE, "context", "Build context for a model within a budget", forms=("markdown", "messages", "json")),
         _command(WRITE, "resume", "Go on with a conversation in its agent"),
         _command(BRANCH, "branch", "Create a branch, or list the branches"),
         _command(BRANCH, "switch", "Make another branch the active one (also: checkout)"),
@@ -261,21 +276,8 @@ TABLE = Table(
         ),
         _command(STORE, "help", "Explain a command", "scopes.cli.help:explain"),
         # earlier commands, until they are folded into those above
-        _command(EARLIER, "reproject", "Read imported transcripts again with newer parsers"),
-        _command(EARLIER, "files", "List the files that a conversation touched"),
-        _command(EARLIER, "decisions accept", "Make a decision of a sentence that states one"),
-        _command(EARLIER, "decisions dismiss", "Take a sentence off the list of candidates"),
-        _command(EARLIER, "decisions withdraw", "Withdraw the decision on a topic"),
-        _command(EARLIER, "range-diff", "Compare two versions of a branch, or two runs"),
-        _command(EARLIER, "bisect run", "Find the first message at which a command fails"),
-        _command(EARLIER, "blame", "Show which message made a decision or wrote a file"),
-        _command(EARLIER, "stats", "Count messages, authors, tools, files and tokens"),
-        _command(EARLIER, "compact", "Add a summary that future context starts from"),
-        _command(EARLIER, "uncompact", "Make contexts start from the full history again"),
-        _command(EARLIER, "memory show", "Show one memory entry"),
         _command(EARLIER, "memory search", "Search memory entries by words"),
         _command(EARLIER, "memory stats", "Count memory entries by agent and date"),
-        _command(EARLIER, "history", "Print a block of history to put before a prompt"),
         _command(EARLIER, "budget", "Divide a model's context window"),
         _command(EARLIER, "tokens count", "Count the tokens of a text or a conversation"),
         _command(EARLIER, "tokens status", "Show which encodings can be counted exactly"),
@@ -305,7 +307,6 @@ TABLE = Table(
         _command(EARLIER, "facts key add", "Add a context key"),
         _command(EARLIER, "acp stats", "Count the sessions behind scopes acp by agent"),
         _command(EARLIER, "acp log", "Show what happened to sessions behind scopes acp"),
-        _command(EARLIER, "checkout", "Write a conversation as a session of another agent"),
         _command(EARLIER, "mcp install", "Add the server to the configuration of a program"),
         _command(EARLIER, "mcp status", "Show which programs have the server"),
         _command(EARLIER, "mcp remove", "Remove the server from the configuration of a program"),
@@ -315,12 +316,10 @@ TABLE = Table(
         _command(EARLIER, "hooks install", "Record every turn of an agent as soon as it ends"),
         _command(EARLIER, "hooks status", "Show the hooks, and what they did last"),
         _command(EARLIER, "hooks remove", "Remove the hooks of an agent or of git"),
-        _command(EARLIER, "watch", "Import transcripts as they change"),
         _command(EARLIER, "secrets scan", "Look for secrets in conversations"),
         _command(EARLIER, "secrets explain", "Explain a rule, or where a secret is"),
         _command(EARLIER, "retention status", "List conversations older than the rules keep them"),
         _command(EARLIER, "retention run", "Purge conversations older than the rules keep them"),
-        _command(EARLIER, "remote show", "Show what is known about a remote"),
         _command(EARLIER, "remote rename", "Rename a remote"),
         _command(EARLIER, "bundle create", "Write conversations into a file, to carry them by hand"),
         _command(EARLIER, "bundle import", "Get conversations from a bundle"),
@@ -332,7 +331,6 @@ TABLE = Table(
         _command(EARLIER, "config list", "List all settings, with their origin if asked"),
     ),
     groups=(
-        Group(("bisect",), "Search the message where something went wrong"),
         Group(("conflicts",), "Conflicts between branches"),
         Group(("merge-requests",), "Merge requests"),
         Group(("operations",), "The operation log, for undo and redo"),
@@ -351,11 +349,29 @@ TABLE = Table(
         Group(("config",), "Read and change settings"),
     ),
     taken={
+        "bisect run": "bisect",
+        "blame": "why",
+        "checkout": "switch",
         "events": "changes",
+        "files": "show --files",
+        "history": "context --for-prompt",
         "mr": "merge-requests",
         "op": "operations",
         "version": "--version",
+        "range-diff": "diff --range",
+        "stats": "show --stat",
         "view": "cat",
+        "watch": "import --watch",
+    },
+    renamed={
+        "compact": "summarize --compact",
+        "decisions accept": "decisions --accept ID",
+        "decisions dismiss": "decisions --dismiss ID",
+        "decisions withdraw": "decisions --withdraw TOPIC",
+        "memory show": "show ENTRY",
+        "remote show": "show REMOTE",
+        "reproject": "import --again",
+        "uncompact": "retract ID",
     },
     first_page={
         "Take in": {"import": "", "setup": ""},

@@ -12,10 +12,7 @@ from scopes.tokens.count import Model, TokenizerChoice, choose_tokenizer, rank_f
 
 ModelName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--model", metavar="MODEL", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
-]
-MaxTokens: TypeAlias = Annotated[
-    int | None, typer.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
+    typer.Option("--model", metavar="NAME", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
 ]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
 
@@ -25,8 +22,9 @@ def known_model(invocation: Invocation, name: str | None) -> Model | None:
     return None if name is None else resolve_model(name, invocation.config(optional=True).walk())
 
 
-def tokenizer_for(invocation: Invocation, model: str | None, *, strict: bool) -> TokenizerChoice:
-    """Return the tokenizer for a model."""
+def tokenizer_for(invocation: Invocation, model: str | None, *, strict: bool = False) -> TokenizerChoice:
+    """Return the tokenizer for a model; with `strict`, or scopes.tokens=exact, it must not only estimate."""
+    strict = strict or invocation.config(optional=True).find("scopes.tokens") == "exact"
     return choose_tokenizer(rank_file_paths(invocation.environ), known_model(invocation, model), strict=strict)
 
 

@@ -1,10 +1,9 @@
-"""The parts of `watch` that belong to the command line: the folders, the import of a file, signals, and the streams."""
+"""`import --watch`: the folders, the import of a file, signals, and what is printed."""
 
 from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +13,7 @@ from types import FrameType
 
 from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat, take_spooled
 from scopes.cli.invocation import Invocation
-from scopes.errors import Busy, CannotImport, Inaccessible, Invalid, NotFound, ScopesError
+from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesError
 from scopes.history.sessions import WATCH
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.base import SNIFF_BYTES, UNKNOWN_FORMAT
@@ -41,46 +40,33 @@ from scopes.regular_file import read_regular
 from scopes.result import Note
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_MIN_POLL_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 600.0
 
 
 class WatchRun:
-    """One run of `scopes watch`.
+    """One run of `scopes import --watch`.
 
     paths: files and folders; none for the standard folders of all agents
-    poll: seconds between two looks; None for reports of the system, if it can
-
-    Attributes:
-        exit_code: 1 if a file that was named could not be imported at the start.
+    projects: as for `import`
     """
 
-    def __init__(self, invocation: Invocation, paths: Sequence[str], *, poll: float | None, all_projects: bool) -> None:
+    def __init__(self, invocation: Invocation, paths: Sequence[str], *, projects: Sequence[str] | None = None) -> None:
         self._invocation = invocation
         self._paths = [_require_path(path) for path in paths]
-        self._options = ImportOptions(projects=choose_projects(invocation, (), all_projects=all_projects))
+        self._options = ImportOptions(projects=choose_projects(invocation, projects or ()))
         self._output = invocation.output()
         self._changed: SimpleQueue[str | None] = SimpleQueue()
         self._stopped = False
         self._importing_process: int | None = None  # the one that waits for the first import
         self._file_notes = FileNotes()
-        self.exit_code = 0
-        self._interval = poll
 
-    def run(self, *, once: bool) -> Iterator[SourceRecorded]:
-        """Import what is there, then what changes, until a signal comes; with `once` only what is there.
+    def run(self) -> Iterator[SourceRecorded]:
+        """Import what is there, then what changes, until a signal comes.
 
         Raises:
             Busy: another process watches for this store.
-            ScopesError: what is there cannot be imported, with `once`.
         """
-        if once:
-            imported = self._import_present()
-            if imported is None:
-                self._output.hint("no agent has a transcript in its standard folders")
-            yield from self._report(imported, once=True)
-            return
-        self._invocation.actor = WATCH  # --once is a command of the user, as `import` is
+        self._invocation.actor = WATCH
         for number in _SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._stop)
@@ -113,11 +99,11 @@ class WatchRun:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
     def _choose_interval(self) -> float | None:
-        if self._interval is None and find_spec("watchfiles") is None:
-            hint = "to have the system report changes: pip install 'scopes-ai[watch]'"
-            self._output.note(Note(f"files are looked at every {POLL_SECONDS:.0f} seconds", hint))
-            return POLL_SECONDS
-        return self._interval
+        if find_spec("watchfiles") is not None:
+            return None
+        hint = "to have the system report changes: pip install 'scopes-ai[watch]'"
+        self._output.note(Note(f"files are looked at every {POLL_SECONDS:.0f} seconds", hint))
+        return POLL_SECONDS
 
     def _say(self, text: str) -> None:
         self._output.note(Note(text))
@@ -148,7 +134,7 @@ class WatchRun:
                     self._output.note(Note(error.message, error.hint))
                 return
             else:
-                yield from self._report(imported, once=False)
+                yield from self._report(imported)
                 return
 
     def _import_and_prepare(self) -> Imported | None:
@@ -160,13 +146,12 @@ class WatchRun:
                 keep_what_sessions_are_compared_with(repository, self._invocation.index_directory)
         return imported
 
-    def _report(self, imported: Imported | None, *, once: bool) -> Iterator[SourceRecorded]:
+    def _report(self, imported: Imported | None) -> Iterator[SourceRecorded]:
         """Print the notes of the import of what is there, and yield what it has recorded."""
         if imported is None:
             return
-        self.exit_code = imported.exit_code
-        shown: Sequence[Note] = imported.notes if once else _without_last_lines(imported.notes)
-        if not self.exit_code:  # what was named and not imported is shown each time
+        shown: Sequence[Note] = _without_last_lines(imported.notes)
+        if not imported.exit_code:  # what was named and not imported is shown each time
             shown = new_notes(self._invocation.state_directory, self._invocation.store_path, shown)
         for note in map(of_import, shown):
             self._output.note(note)
@@ -186,7 +171,7 @@ class WatchRun:
             if not sources:
                 return None
             present = replace(collected, sources=sources)
-            imported = import_or_repeat(self._invocation, present, self._options, reread=False)
+            imported = import_or_repeat(self._invocation, present, self._options)
         except (NotFound, CannotImport):
             if self._paths:
                 raise
@@ -224,14 +209,8 @@ class WatchRun:
 
 
 def _without_last_lines(notes: tuple[Note, ...]) -> tuple[Note, ...]:
-    """Leave out notes about a last line that an agent may be writing; an import, or --once, has them if it stays so."""
+    """Leave out notes about a last line that an agent may be writing; an import has them if it stays so."""
     return tuple(note for note in notes if not is_about_last_line(note))
-
-
-def check_poll(seconds: float) -> None:
-    """Raise Invalid if a thread cannot look at files this often."""
-    if not _MIN_POLL_SECONDS <= seconds <= threading.TIMEOUT_MAX:
-        raise Invalid(f"--poll {seconds:g} is not possible", hint=f"at least {_MIN_POLL_SECONDS} seconds")
 
 
 def _has_text(path: str) -> bool:

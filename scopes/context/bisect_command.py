@@ -42,7 +42,6 @@ class BisectCommand:
 
     input: one of INPUTS; secrets in it are replaced. output: where the command writes to, because standard output is
         for the result.
-    timeout_seconds: a run that takes longer is skipped; None: no limit.
     """
 
     repository: Repository
@@ -51,10 +50,9 @@ class BisectCommand:
     input: str
     reader: ContextReader
     output: TextIO
-    timeout_seconds: float | None = None
 
     def __call__(self, point: BisectPoint) -> int:
-        """Run the command and return its exit code, that of a skipped message after a timeout.
+        """Run the command and return its exit code.
 
         Raises:
             Refused: the command cannot be started.
@@ -67,7 +65,7 @@ class BisectCommand:
         with before_fatal_signals(child.stop):
             try:
                 child.start(self.command, environ, data, _descriptor(self.output))
-                return child.wait(self.timeout_seconds)
+                return child.wait()
             finally:
                 child.end_guard()
 
@@ -98,14 +96,12 @@ class BisectCommand:
         return {"conversation": point.conversation, "oid": point.oid, "claims": claims}
 
 
-def check_bisect_command(command: Sequence[str], input_name: str, timeout_seconds: float | None) -> None:
-    """Raise Invalid if there is no command, an unknown input, or a timeout that is not positive or not finite."""
+def check_bisect_command(command: Sequence[str], input_name: str) -> None:
+    """Raise Invalid if there is no command, or an unknown input."""
     if not command or not command[0]:
-        raise Invalid("no command given", hint="put it after --: scopes bisect run conv-001 -- ./check.sh")
+        raise Invalid("no command given", hint="put it after --: scopes bisect conv-001 -- ./check.sh")
     if input_name not in INPUTS:
         raise Invalid(f"{input_name!a} is not a valid value of --input", hint="values: " + ", ".join(INPUTS))
-    if timeout_seconds is not None and not 0 < timeout_seconds < float("inf"):
-        raise Invalid(f"invalid timeout {timeout_seconds:g}: must be above 0", hint="for example: --timeout 60")
 
 
 class _Child:
@@ -125,16 +121,9 @@ class _Child:
         if self._is_stopped:
             self.stop()
 
-    def wait(self, timeout: float | None) -> int:
-        """Return the exit code; after a timeout kill the process and return that of a skipped message."""
-        if self._process is None:
-            return SKIP
-        try:
-            return self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self._kill()
-            self._process.wait()
-            return SKIP
+    def wait(self) -> int:
+        """Return the exit code."""
+        return SKIP if self._process is None else self._process.wait()
 
     def stop(self) -> None:
         """Kill the process, or as soon as it starts."""

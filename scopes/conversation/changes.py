@@ -31,7 +31,6 @@ from scopes.history.messages import (
     headers_of,
     is_root,
     read_body,
-    read_root,
     subject_of,
     with_subject,
 )
@@ -51,7 +50,7 @@ from scopes.merge.plan import blame_paths, claim_value
 from scopes.merge.resolve import BOTH
 from scopes.model import encoding
 from scopes.model.conversation import MergeRequest
-from scopes.model.encoding import encode_component, file_leaf, split_leaf
+from scopes.model.encoding import encode_component, split_leaf
 from scopes.model.message import (
     CONFLICTS,
     DECISIONS,
@@ -160,11 +159,12 @@ def changes(
     cause: str | None = None,
     operation: str | None = None,
     branch: str | None = None,
+    limit: int | None = None,
 ) -> ChangeLog:
     """Derive the change log of a conversation and filter it.
 
     With `branch` only the messages in its history and the changes of the branch itself are listed. `field` also selects
-    the fields below it. `cause` is a kind of cause (`agent`) or a full cause (`agent:planner`).
+    the fields below it, and `limit` the newest ones. `cause` is a kind of cause (`agent`) or `agent:planner`.
 
     A note tells which fields or causes there are if a filter matches none of them.
 
@@ -198,14 +198,15 @@ def changes(
         notes.append(Note(f"no change has the field {field!a}", hint=few("fields", fields)))
     if found and not any(map(has_cause, found)):
         notes.append(Note(f"no change has the cause {cause!a}", hint=few("causes", {each.cause for each in found})))
-    items = tuple(
+    items = [
         each
         for each in of_field
         if has_cause(each)
         and (start is None or (parse_time(each.time) or 0) >= start)
         and (operation is None or each.operation == operation)
-    )
-    return ChangeLog(conversation=conversation_id, items=items, notes=tuple(notes))
+    ]
+    shown = items if limit is None else items[max(len(items) - limit, 0) :]
+    return ChangeLog(conversation=conversation_id, items=tuple(shown), notes=tuple(notes))
 
 
 def _is_below(path: str, field: str) -> bool:
@@ -474,22 +475,18 @@ class BlameList(Result):
     rows: tuple[BlameRow, ...]
 
 
-def blame(repository: Repository, where: str, *, key: str | None = None, file: str | None = None) -> BlameList:
-    """Find the message that last set a key (`decisions/auth`, or all of `decisions`) or wrote a file, across merges.
+def blame(repository: Repository, where: str, key: str) -> BlameList:
+    """Find the message that last set a key (`decisions/auth`, or all of `decisions`), across merges.
 
     Raises:
-        NotFound: the state has no such key or file.
-        Invalid: neither or both of key and file are given.
+        NotFound: the state has no such key.
     """
-    if (key is None) == (file is None):
-        raise Invalid("name a key or a file", hint="for example: scopes blame conv-001 --key decisions/auth")
     revision = resolve_revision(repository, where)
     state = state_of(repository, revision.oid)
     claims = {} if state is None else dict(walk_blobs(repository, state))
-    matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
+    matching = _match_key(claims, key)
     if not matching:
-        name = key if key is not None else file
-        raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_keys(claims, name or ""))
+        raise NotFound(f"the state of {where} has no {key!a}", hint=_similar_keys(claims, key))
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     return BlameList(revision=revision, rows=tuple(rows))
 
@@ -543,22 +540,6 @@ def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
         for stored in (key_of_path(path), path.removesuffix("="))
         if f"{stored}/".startswith(wanted) or f"{decoded_key(stored)}/".startswith(wanted)
     }
-
-
-def _match_file(repository: Repository, revision: Revision, claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
-    """Return the claim of a file, or else of the only one whose path ends with `/file`; empty if there is none."""
-    root = read_root(repository, read_commit(repository, revision.oid), None)
-    path = f"{FILES}/{file_leaf(file, root.cwd)}"
-    if path in claims:
-        return {path: claims[path]}
-    end = "/" + file.removeprefix("./")
-    found = {
-        path: blob
-        for path, blob in claims.items()
-        if path.startswith(f"{FILES}/") and decoded_key(key_of_path(path)).endswith(end)
-    }
-    several = len({key_of_path(path) for path in found}) > 1
-    return {} if several or not file else found
 
 
 def _similar_keys(claims: Mapping[str, Oid], name: str) -> str:

@@ -43,6 +43,8 @@ class ListFilter(NamedTuple):
     agent: a participant, or the agent whose format the conversation was imported from; if there is none of this name,
         the beginning of the name or of a word in it
     projects: the conversation began in one of them
+    words: each is in the title, or in the beginning of the first prompt if there is none
+    among: it is one of these
     model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
     clear: returns a name as it is shown; nothing is found by what it hides
@@ -56,6 +58,8 @@ class ListFilter(NamedTuple):
     limit: int | None = None
     until: int | None = None
     clear: Callable[[str], str] = str
+    words: tuple[str, ...] = ()
+    among: frozenset[str] | None = None
 
     @property
     def conditional(self) -> bool:
@@ -65,7 +69,7 @@ class ListFilter(NamedTuple):
     @property
     def needs_details(self) -> bool:
         """Return True if a condition is about a detail of a row, which needs a walk over the history."""
-        return bool(self.projects) or any(each is not None for each in (self.agent, self.model, self.tag))
+        return bool(self.projects or self.words) or any(each is not None for each in (self.agent, self.model, self.tag))
 
     def select(self, rows: Iterable[ConversationRow]) -> list[ConversationRow]:
         """Return the rows that meet the conditions; the limit is not applied."""
@@ -74,6 +78,10 @@ class ListFilter(NamedTuple):
             if end is not None:
                 second = format_seconds(end // _SECOND)[:_TO_SECOND]
                 selected = [row for row in selected if is_meant((row.activity or "")[:_TO_SECOND], second)]
+        if self.among is not None:
+            selected = [row for row in selected if row.id in self.among]
+        for word in self.words:
+            selected = [row for row in selected if word.casefold() in self.clear(row.heading or "").casefold()]
         if self.agent is not None:
             names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
             shown = _matching(self.agent, names.values())

@@ -5,6 +5,7 @@ A branch that an import made says why it exists, or why it was not continued.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of, parse_time
 from scopes.conversation.log import LogEntry
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Ambiguous, Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
 from scopes.history.handles import (
     ConversationHandle,
@@ -60,6 +61,7 @@ from scopes.history.names import (
     find_copies,
     find_root_commit,
     list_branch_tips,
+    list_latest,
     read_active_branch,
     resolve_revision,
     resolve_with_latest,
@@ -599,6 +601,8 @@ def _list_new(repository: Repository, tip: Oid, other: Oid) -> set[Oid]:
     return {each.oid for each in list_new_commits(repository, tip, other, bases) if not is_root(each)}
 
 
+_CALL_ID = re.compile(r"(?!conv-)[A-Za-z]+[_-][A-Za-z0-9_-]{3,}", re.ASCII)
+_CALLS_NAMED = 5
 _MAX_APPENDED = 1000  # messages since the import that are searched for an imported one
 
 
@@ -705,9 +709,37 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
     raise NotFound(f"{message_id_of(named)} was not imported, so it has no original", hint=hint)
 
 
+def _find_call(repository: Repository, text: str) -> Revision | None:
+    """Return the message with the tool call of an id, or of a unique beginning of one; None if there is none.
+
+    Raises:
+        Ambiguous: several calls begin so.
+    """
+    if not _CALL_ID.fullmatch(text):
+        return None
+    found: dict[str, Revision] = {}
+    for conversation in list_latest(repository):
+        for commit in walk_newest_first(repository, sorted(list_branch_tips(repository, conversation).values())):
+            stored = b"" if is_root(commit) else read_message_bytes(repository, commit.oid)
+            for part in decode(stored).parts if text.encode() in stored else ():
+                if part.type == "tool_call" and (part.call_id or "").startswith(text):
+                    found.setdefault(str(part.call_id), Revision(conversation, None, commit.oid))
+        if text in found:
+            return found[text]
+    if len(found) > 1:
+        few = ", ".join(sorted(found)[:_CALLS_NAMED])
+        raise Ambiguous(f"{text!a} is the beginning of several calls: {few}", hint="type a few more letters")
+    return next(iter(found.values()), None)
+
+
 def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:
     if conversation is None:
-        return resolve_with_latest(repository, message)
+        try:
+            return resolve_with_latest(repository, message)
+        except NotFound:
+            if (found := _find_call(repository, message)) is None:
+                raise
+            return found
     within, _, branch = conversation.partition("/")
     handle = StoreHandle(repository).conversation(within)
     revision = handle.revision(message)

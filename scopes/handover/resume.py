@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 
-from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, check_request, history, message_limit
+from scopes.context.history_block import DEFAULT_MESSAGES, MEMORY, HistoryBlock, HistoryRequest, history
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_program, read_agent_program
 from scopes.handover.sessions import AgentSession, find_session, is_kept
@@ -33,7 +33,6 @@ from scopes.store.projects import is_of_project
 from scopes.store.repository import Repository
 from scopes.tokens.count import TokenizerChoice
 
-SESSIONS = ("auto", "own", "new")
 MAX_TOKENS = 20_000
 _CONTROL = re.compile(r"[\x01-\x1f\x7f]")
 _MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
@@ -44,21 +43,16 @@ class ResumeRequest:
     """What to go on with, and how.
 
     where: a conversation or branch; None for the newest of the project around `here`.
-    agent: the name of another agent. session: one of SESSIONS.
+    agent: the name of another agent. new: begin a new session, even if its own is there.
     prompt: what to ask at once. directory: where to run the agent, instead of where the conversation was.
-    max_tokens, messages: how much history a new session gets at most; None for both: 50 messages within MAX_TOKENS.
-    memory: whose memory goes before the history, one of MEMORY.
     """
 
     where: str | None = None
     here: str = ""
     agent: str | None = None
-    session: str = SESSIONS[0]
+    new: bool = False
     prompt: str = ""
     directory: str | None = None
-    max_tokens: int | None = None
-    messages: int | None = None
-    memory: str = MEMORY[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +65,7 @@ class Resumption(Result):
         reason: why a new session is needed; None for the agent's own.
         directory: where to run the command; None if it is not recorded.
         command: the words of the command. Of a new session the last word is the prompt with the history.
-        shell: the same as one line of a shell; the history is written by `scopes history` there.
+        shell: the same as one line of a shell; the history is written by `scopes context` there.
         messages, tokens: the size of the history in the prompt; 0 for the agent's own session.
         total, left_out: how many messages there are, and how many of them are not in the prompt.
     """
@@ -105,14 +99,10 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
 
     Raises:
         NotFound, Ambiguous: the conversation or branch cannot be resolved; or the project has none, and none is named.
-        Invalid: the agent or `session` is not valid, or the history is larger than an argument can be.
-        Refused: the agent is not known, its own session is wanted and cannot be opened, or the directory is gone or
-            belongs to somebody else.
+        Invalid: the agent is not valid, or the history is larger than an argument can be.
+        Refused: the agent is not known, or the directory is gone or belongs to somebody else.
     """
-    if request.session not in SESSIONS:
-        raise Invalid(f"{request.session!a} is not a valid value of --session", hint=f"values: {', '.join(SESSIONS)}")
     request = replace(request, prompt=request.prompt.strip("\n"))
-    check_request(_history_request(request, request.where or ""))  # wrong also if its own session is opened today
     wanted = None if request.agent is None else read_agent_program(request.agent)
     named = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
     branch, notes = _follow_session(named, request.where or "")
@@ -191,11 +181,8 @@ def _plan(
         return Resumption(
             conversation=conversation, branch=branch.name, agent=agent.name, session="own", session_id=session.id,
             reason=None, directory=directory, command=tuple(words),
-            shell=shell_line(directory, " ".join(map(_quote, words))),
-            notes=(
-                *_unused_options(request),
-                *note_notes_branch(repository, Revision(conversation, branch.name, branch.tip)),
-            ),
+            shell=shell_line(directory, " ".join(map(quote_word, words))),
+            notes=tuple(note_notes_branch(repository, Revision(conversation, branch.name, branch.tip))),
         )  # fmt: skip
     return _begin_new(branch, agent, request, choice, (directory, reason or "its id is not valid", user))
 
@@ -221,12 +208,9 @@ def _why_new(
     """Return why the agent's own session is not opened; None if it is.
 
     is_elsewhere: the agent is to run in another directory than the session began in.
-
-    Raises:
-        Refused: the user wants it.
     """
     if session is None:
-        reason = f"{without_secrets(branch.name)} is not the record of a session"
+        reason: str | None = f"{without_secrets(branch.name)} is not the record of a session"
     elif session.agent != agent:
         reason = f"the session belongs to {session.agent.name}"
     elif session.agent.resume_words(session.id) is None:
@@ -235,33 +219,11 @@ def _why_new(
         reason = f"{agent.name} no longer has the session"
     elif is_elsewhere and agent.by_directory:
         reason = f"{agent.name} finds the session in its own directory only"
-    elif session.tip != branch.tip and request.session != "own":
+    elif session.tip != branch.tip:
         reason = f"the session of {agent.name} does not end where {without_secrets(branch.name)} ends"
     else:
-        return None if request.session != "new" else "--session new was given"
-    if request.session == "own":
-        raise Refused(f"its session cannot be opened: {reason}", hint="begin a new one with the history: --session new")
+        reason = "--new was given" if request.new else None
     return reason
-
-
-def _history_request(request: ResumeRequest, where: str) -> HistoryRequest:
-    """Return the block of history for the prompt of a new session."""
-    maximum = MAX_TOKENS if request.max_tokens is None else request.max_tokens
-    last = message_limit(request.messages, request.max_tokens)
-    return HistoryRequest(where=where, last=last, max_tokens=maximum, memory=request.memory)
-
-
-def _unused_options(request: ResumeRequest) -> Iterator[Note]:
-    """Yield a note if options for the history of a new session were given, and the agent's own is opened."""
-    given = {
-        "--max-tokens": request.max_tokens is not None,
-        "--history-messages": request.messages is not None,
-        "--memory": request.memory != MEMORY[0],
-    }
-    unused = [option for option, is_given in given.items() if is_given]
-    if unused:
-        text = f"the agent's own session has every message: {', '.join(unused)} changed nothing"
-        yield Note(text, "begin a new one: --session new")
 
 
 def _begin_new(
@@ -273,13 +235,14 @@ def _begin_new(
 ) -> Resumption:
     """Return how to begin a new session, with the history in its first prompt."""
     directory, reason, user = rest
-    wanted = _history_request(request, str(branch))
+    wanted = HistoryRequest(where=str(branch), max_tokens=MAX_TOKENS, memory=MEMORY[0])
     block: HistoryBlock = history(branch.repository, wanted, choice)
     prompt = (block.text + request.prompt).rstrip("\n")  # as $(...) of a shell ends
     if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
         raise Invalid(
             f"the history has more than {_MAX_PROMPT_BYTES} bytes, too many for an argument",
-            hint=f"use less of it: --max-tokens {wanted.max_tokens // 2}",
+            hint=f"write it as a session: --in AGENT, or give less of it: scopes context {shlex.quote(str(branch))} "
+            f"--for-prompt --max-tokens {MAX_TOKENS // 2}",
         )
     words = [agent.program, *agent.prompt_words(prompt)]
     return Resumption(
@@ -292,11 +255,9 @@ def _begin_new(
 
 
 def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest, user: User) -> str:
-    """Return the command of a new session as a shell reads it; `scopes history` writes the history into it."""
-    wanted = _history_request(request, str(branch))
-    size = [*([] if wanted.last is None else ["-n", str(wanted.last)]), "--max-tokens", str(wanted.max_tokens)]
-    memory = ["--with-memory"] if wanted.memory == MEMORY[0] else ["--memory", wanted.memory]
-    words = ["history", wanted.where, "--for-prompt", *memory, "--redact", *size]
+    """Return the command of a new session as a shell reads it; `scopes context` writes the history into it."""
+    size = ["-n", str(DEFAULT_MESSAGES), "--max-tokens", str(MAX_TOKENS)]
+    words = ["context", str(branch), "--for-prompt", "--memory", MEMORY[0], "--secrets", "redact", *size]
     command = shlex.join(["scopes", *user.store_options, *words])
     asked = _print_escaped(f"\n{request.prompt}") if request.prompt else ""
     *options, last = agent.prompt_words("\0")
@@ -304,7 +265,7 @@ def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest
     return f'{shlex.join([agent.program, *options])} {before}"$({command}){asked}"'
 
 
-def _quote(word: str) -> str:
+def quote_word(word: str) -> str:
     """Return a word as a shell reads it, on one line: what is printed has a line for each command."""
     return f'"{_print_escaped(word)}"' if _CONTROL.search(word) else shlex.quote(word)
 

@@ -40,7 +40,7 @@ def _by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
 
 def note_deleted(target: ImportTarget) -> GroupedNote:
     """Return a note on a conversation that an import leaves deleted."""
-    hint = f"to restore it, {REPEAT_WITH} --again, or scopes undo OPERATION, which is in: scopes list --deleted"
+    hint = "to restore it: scopes import --again FILE, or scopes undo OPERATION, which is in: scopes list --deleted"
     text = f"session {target.document.native_id} was deleted here and stays deleted"
     return GroupedNote(text, "{} sessions were deleted here and stay deleted", hint)
 
@@ -50,7 +50,7 @@ def note_joined(joined: SessionJoined) -> GroupedNote:
     equal = plural(joined.equal_messages, "equal message")
     where = f"{joined.conversation} as branch {joined.branch} at message {joined.message[:SHORT_ID]}"
     text = f"session {joined.session} joined {where} ({joined.equal_messages} {equal})"
-    hint = f"to keep them apart: scopes undo, then {REPEAT_WITH} --no-join"
+    hint = "if it is wrong: scopes undo"
     return GroupedNote(text, "{} sessions joined the conversations of sessions that begin like them", hint)
 
 

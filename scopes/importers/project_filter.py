@@ -43,11 +43,9 @@ class ProjectFilter:
             each.directory for each in self.projects or () if not self._found and not os.path.isdir(each.directory)
         ]
         if missing:
-            return (
-                Note(f"no session is of {missing[0]}, which is no directory", hint="to import all: --all-projects"),
-            )
+            return (Note(f"no session is of {missing[0]}, which is no directory", hint="to import all: --project all"),)
         sessions = "1 session of another project was" if count == 1 else f"{count} sessions of other projects were"
-        return (Note(f"{sessions} left out", hint="import all of them with: --all-projects"),)
+        return (Note(f"{sessions} left out", hint="import all of them with: --project all"),)
 
 
 def _directory_of(queued: QueuedSource) -> str | None:

@@ -394,6 +394,7 @@ def search(
     count_only: bool = False,
     since: str | None = None,
     until: str | None = None,
+    fields: Sequence[tuple[str, str]] = (),
     progress: Progress | None = None,
     reading: Callable[[], AbstractContextManager[object]] = nullcontext,
     clear: Callable[[str], str] | None = None,
@@ -405,6 +406,7 @@ def search(
     context: the number of neighbors to read on either side of a hit.
     count_only: count the messages and read no hit.
     since, until: dates; only messages of that time.
+    fields: further conditions, by the names of fields in a query.
     progress: called for each message that is added to the index, and with the number of them.
     reading: makes what is entered while hits are read, but not while the index is updated.
     clear: returns a name as it is shown; nothing is found by what it hides, and messages in which `reading` hides
@@ -424,6 +426,7 @@ def search(
     window = parse_window(since, until, now_nanoseconds())
     end = None if window[1] is None else format_seconds(window[1] // 1_000_000_000 + 1)  # `before:` is without its time
     times = [Field(name, date, 0) for name, date in (("after", since), ("before", end)) if date is not None]
+    times += [Field(name, value, 0) for name, value in fields]
     parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
     names = Names(repository, clear)
     plan = compile_query(query, parsed, conversation_id, names)
@@ -455,7 +458,11 @@ def search(
         found = _with_index(repository, opened, Documents(repository, progress), run)
     if regex or conversation_id is not None or not limit:
         return found
-    titles = _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
+    titles = (
+        ()
+        if fields
+        else _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
+    )
     coverage = replace(found.coverage, titles=titles[:limit])
     return replace(found, items=(*found.hits, coverage), coverage=coverage)
 

@@ -55,6 +55,7 @@ SETTINGS = {
     "scopes.maxTurns": "messages after which 'context' warns that a conversation is full (default: never)",
     "scopes.idleSeconds": "seconds after which 'context' warns that a conversation is idle (default: never)",
     "scopes.packThreshold": "loose objects that make a store pack itself (default 6000; your own configuration only)",
+    "scopes.tokens": "'exact' refuses to estimate tokens where they cannot be counted",
     "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
     "scopes.agent.<name>.command": "the program of an agent for 'facts run' (a command: your own configuration only)",

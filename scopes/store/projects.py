@@ -234,6 +234,11 @@ def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = No
     return os.path.join(_user_directory(environ, "XDG_DATA_HOME", "~/.local/share"), "scopes", "store.git")
 
 
+def sample_store(environ: Mapping[str, str]) -> str:
+    """Return the path of the store of the sample, which may not exist."""
+    return os.path.join(_user_directory(environ, "XDG_DATA_HOME", "~/.local/share"), "scopes", "sample.git")
+
+
 def find_project_store(cwd: str) -> str | None:
     """Return the path of the store of the enclosing git repository, existing or not; None outside a repository."""
     found = find_worktree(cwd)

@@ -22,12 +22,13 @@ from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_here import find_deletion
+from scopes.sync.family import list_members
 from scopes.sync.find_by_root import FoundElsewhere
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest_list import ListedConversation, read_manifest_list
 from scopes.sync.receive import receive
 from scopes.sync.remote_selection import refspec_of
-from scopes.sync.remotes import Remote, list_remotes
+from scopes.sync.remotes import Remote, list_remotes, resolve_remote
 from scopes.sync.seen_conversations import add_seen
 
 _MAX_TITLE: Final = 300  # characters that are shown
@@ -96,7 +97,7 @@ def note_remotes(repository: Repository, directory: str, store: str | None = Non
     return tuple(
         Note(
             f"{name} has {len(each.conversations):,} {plural(len(each.conversations), 'conversation')}",
-            f"list them: scopes{option} list --remote {quote(name)}",
+            f"list them: scopes{option} fetch {quote(name)} --list",
         )
         for name, each in lists
         if each is not None and each.conversations
@@ -104,17 +105,17 @@ def note_remotes(repository: Repository, directory: str, store: str | None = Non
 
 
 def search_titles(
-    repository: Repository, words: Sequence[str], directory: str, *, limit: int | None = None
+    repository: Repository, remote: str, words: Sequence[str], directory: str, *, limit: int | None = None
 ) -> RemoteConversationList:
-    """List the conversations of all remotes whose titles have all words; case does not matter.
+    """List the conversations of a remote whose titles have all words; case does not matter.
 
     If a conversation has no title, its first prompt is searched: all of it if it is here, else its beginning.
 
     Raises:
-        NotFound: nothing is known about any remote.
+        NotFound: there is no such remote, or nothing is known about it.
     """
     wanted = [word.casefold() for text in words for word in text.split()]
-    known = _read(repository, list_remotes(repository), directory)
+    known = _read(repository, list_members(repository, resolve_remote(repository, remote)), directory)
     headings = _Headings(repository, directory)
     nameless = {each.name.root for _, rows in known.values() for each in rows if headings.find(each) is None}
     found = {

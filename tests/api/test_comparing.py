@@ -86,7 +86,7 @@ def is_good(talk):
 
 def test_a_function_judges_as_a_command_does(searched, same):
     command = ("--", sys.executable, "-c", "import sys; sys.exit('broken' in sys.stdin.read())")
-    found = same(("bisect", "run", searched.id, *command), lambda talk: talk.bisect(is_good(talk)))
+    found = same(("bisect", searched.id, *command), lambda talk: talk.bisect(is_good(talk)))
     assert isinstance(found, scopes.Bisection)
     assert found.first_bad.subject == "it is broken"
     assert [step.role for step in found.steps[:2]] == ["good", "bad"]

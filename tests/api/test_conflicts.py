@@ -16,7 +16,7 @@ def stopped(conversation):
     """A conversation with a merge that stopped on a conflict about a decision, and on one about a file."""
     conversation.append_on_both("decision", *DATABASE)
     for branch in ("main", "fix"):
-        conversation.append(branch, branch, "--file", f"edit:{branch}.py")
+        conversation.append(branch, branch, "--data", f'{{"files": [{{"op": "edit", "path": "{branch}.py"}}]}}')
     conversation.merge(code=3)
     return conversation
 
@@ -54,7 +54,7 @@ def test_an_aborted_conflict_is_listed_with_all_others(stopped, talk):
 
 
 def test_a_store_lists_the_conflicts_of_all_conversations(stopped, store):
-    stopped.run("new", "--title", "another")
+    stopped.run("new", "another")
     assert [row.conversation for row in store.conflicts().conflicts] == [stopped.id]
     store.conversation(stopped.id).resolve(1, take="target")
     assert store.conflicts().conflicts == ()
@@ -74,8 +74,8 @@ def change_file(conversation, branch, name, **change):
     call_id = f"{branch}-{name}"
     call = {"type": "tool_call", "call_id": call_id, "name": name, "input": {"file_path": "a.py", **change}}
     result = {"type": "tool_result", "call_id": call_id, "output": "done"}
-    conversation.append(branch, "--kind", "answer", "--part", json.dumps(call), author="claude")
-    conversation.append(branch, "--kind", "tool-results", "--part", json.dumps(result), author="tool")
+    conversation.append(branch, "--kind", "answer", "--data", json.dumps({"parts": [call]}), author="claude")
+    conversation.append(branch, "--kind", "tool-results", "--data", json.dumps({"parts": [result]}), author="tool")
 
 
 def test_the_changes_of_a_file_can_be_left_out(conversation, same):

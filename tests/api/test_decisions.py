@@ -36,7 +36,7 @@ def test_candidates_are_listed_and_are_no_decisions(decided, same):
 def test_a_candidate_is_accepted_as_on_the_command_line(decided, same):
     name = f"{decided.message[:8]}.1"
     made = same(
-        ("decisions", "accept", decided.id, name, "--topic", "indentation", "--as", "erin"),
+        ("decisions", decided.id, "--accept", name, "--topic", "indentation", "--as", "erin"),
         lambda talk: talk.accept_decision(name, topic="indentation", author="erin"),
     )
     assert isinstance(made, scopes.DecisionAccepted)
@@ -60,7 +60,7 @@ def test_accepting_is_undone(decided, store, talk):
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_decision_is_withdrawn_as_on_the_command_line(decided, same, dry_run):
-    words = ("decisions", "withdraw", decided.id, "DB", "--reason", "too slow", "--as", "erin")
+    words = ("decisions", decided.id, "--withdraw", "DB", "--reason", "too slow", "--as", "erin")
     gone = same(
         (*words, *(("--dry-run",) if dry_run else ())),
         lambda talk: talk.withdraw_decision("DB", "too slow", author="erin", dry_run=dry_run),

@@ -25,7 +25,7 @@ def project(tmp_path, monkeypatch):
 def test_the_result_is_that_of_the_command_line(conversation, same, project, words):
     options = {(): {}, ("--max-tokens", "900"): {"max_tokens": 900}}.get(words, {"full": True, "reasoning": True})
     options["directory"] = project
-    where = ("checkout", conversation.id, "--to", "codex", "--directory", project, "--dry-run", *words)
+    where = ("resume", conversation.id, "--in", "codex", "--directory", project, "--dry-run", *words)
     done = same(where, lambda talk: talk.checkout("codex", dry_run=True, **options))
     assert isinstance(done, scopes.CheckedOut)
     assert not os.path.exists(done.file)

@@ -39,11 +39,11 @@ def changed(conversation):
     conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
     conversation.run("tag", "conv-001", "v1")
     conversation.operation = conversation.run("operations", "list", "--json")["operations"][0]["id"]
-    conversation.append("main", "a later parser error", "--file", "edit:a.py")
+    conversation.append("main", "a later parser error", "--data", '{"files": [{"op": "edit", "path": "a.py"}]}')
     conversation.run("tag", "conv-001", "v2")
     conversation.run("mr", "open", "conv-001", "--source", "fix", "--title", "Files")
     conversation.merge(code=3)
-    conversation.run("new", "--title", "another")
+    conversation.run("new", "another")
     return conversation
 
 

@@ -1,4 +1,4 @@
-"""Compactions in a program: contexts start at the first message again, as `scopes uncompact` makes them."""
+"""Compactions in a program: contexts start at the first message again, as `scopes retract` of them does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def compacted(conversation):
     conversation.compactions = []
     for text in ("The cookie is set twice.", "A token would do."):
         conversation.append("main", text)
-        conversation.compactions.append(conversation.run("compact", conversation.id, "--json")["id"])
+        conversation.compactions.append(conversation.run("summarize", conversation.id, "--compact", "--json")["id"])
     return conversation
 
 
@@ -26,8 +26,8 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
-def test_compactions_are_taken_back_as_on_the_command_line(compacted, same, words):
-    done = same(("uncompact", compacted.id, *words), lambda talk: talk.uncompact(**OPTIONS[words]))
+def test_compactions_are_taken_back(compacted, talk, words):
+    done = talk.uncompact(**OPTIONS[words])
     assert isinstance(done, scopes.Uncompacted)
     expected = compacted.compactions[::-1][: 1 if "--last" in words else 2]
     assert [head.id for head in done.compactions] == expected

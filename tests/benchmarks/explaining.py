@@ -57,7 +57,7 @@ def measure(work: Workspace) -> Iterator[Row]:
     sessions, *projects = PLACES
     store = work.new_path("explained-store")
     command = [sys.executable, "-m", "scopes", f"--store={store}"]
-    imported = process_cpu([*command, "conv", "import", "--all-projects", sessions], work.environment)
+    imported = process_cpu([*command, "conv", "import", "--project", "all", sessions], work.environment)
     repository = open_store(store, FULL)
     directory = work.new_path("explained-index")
 

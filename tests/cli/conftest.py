@@ -109,7 +109,7 @@ def bare(tmp_path):
 @recalled
 def shared(run, bare):
     """A conversation of the store `a` that was pushed."""
-    run("new", "--title", "Login")
+    run("new", "Login")
     run("append", "conv-001", "--as", "carol", "hello")
     run("remote", "add", "origin", bare)
     run("push", "conv-001")

@@ -32,16 +32,16 @@ COMMANDS = {
     "uncompact --dry-run": (("uncompact", f"{CONV}/main", "--dry-run"), 0, None),
     "context --diff": (("context", "--diff", CONV, "draft", "final"), 1, None),
     "log with lanes": (("log", f"{CONV}/main"), 0, ""),
-    "bisect run": (("bisect", "run", f"{CONV}/main", "--", "sh", "-c", "! grep -q SQLite"), 0, None),
+    "bisect run": (("bisect", f"{CONV}/main", "--", "sh", "-c", "! grep -q SQLite"), 0, None),
 }  # fmt: skip
 # The commands that write, each with a golden form too; their words need the store of `make_world`.
 WRITES = {
     "merge-requests open": ("merge-requests", "open", CONV, "--source", "draft", "--title", "The draft"),
     "merge-requests merge": ("merge-requests", "merge", CONV, "2"),
     "merge-requests close": ("merge-requests", "close", CONV, "2", "--reason", "done already"),
-    "decisions accept": ("decisions", "accept", CONV, "CANDIDATE.1", "--topic", "indentation"),
-    "decisions dismiss": ("decisions", "dismiss", CONV, "CANDIDATE.2", "--reason", "a quotation"),
-    "decisions withdraw": ("decisions", "withdraw", f"{CONV}/main", "db", "--reason", "too slow"),
+    "decisions accept": ("decisions", CONV, "--accept", "CANDIDATE.1", "--topic", "indentation"),
+    "decisions dismiss": ("decisions", CONV, "--dismiss", "CANDIDATE.2", "--reason", "a quotation"),
+    "decisions withdraw": ("decisions", f"{CONV}/main", "--withdraw", "db", "--reason", "too slow"),
     "uncompact": ("uncompact", f"{CONV}/main", "--reason", "it forgot the schema"),
     "conflicts resolve": ("conflicts", "resolve", CONV, "decisions/cache", "--take", "source"),
 }
@@ -68,7 +68,7 @@ def make_world(directory, dress=str):
     world.first = world.fork(dress("How shall we do it?"))
     candidates = dress("We decided to use tabs. We agreed on pytest.")
     world.candidate = world.append("main", candidates, author="alice")
-    world.run("compact", CONV, "--json")
+    world.run("summarize", CONV, "--compact", "--json")
     ours, theirs = ({"topic": "db", "decision": dress(word)} for word in ("SQLite", "files"))
     world.append_on_both("decision", ours, theirs)
     _request(world, "fix", dress("Files, not a database"), "-m", dress("It is small."))

@@ -1,4 +1,4 @@
-"""`append --jsonl --atomic`: all lines or none (S4-52)."""
+"""`append --jsonl FILE`: all lines or none (S4-52)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from tests.support.store import assert_sound
 LINES = [json.dumps({"author": "carol", "text": f"line {number}"}) for number in (1, 2, 3)]
 
 
-def append(conversation, *lines, code=0, words=("--atomic",)):
+def written(conversation, *lines):
+    """Return the path of a file with lines."""
+    path = f"{conversation.store}.jsonl"
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    return path
+
+
+def append(conversation, *lines):
     """Append lines to main."""
-    given = "".join(f"{line}\n" for line in lines)
-    where = f"{conversation.id}/main"
-    return conversation.run("append", where, "--jsonl", "-", *words, "--json", code=code, given=given)
+    return conversation.run("append", f"{conversation.id}/main", "--jsonl", written(conversation, *lines), "--json")
 
 
 def test_all_lines_are_stored_and_printed(conversation):
@@ -27,15 +33,15 @@ def test_all_lines_are_stored_and_printed(conversation):
 
 
 def test_a_bad_last_line_stores_nothing(conversation):
-    """S4-52: the error names the line; without --atomic the lines before it stay."""
+    """S4-52: the error names the line; of standard input the lines before it stay."""
     before = conversation.texts()
     for bad in (
         '{"author": "carol"}',
         "no JSON",
         '{"author": "carol", "text": "x", "kind": "decision", "decision": {}}',
     ):
-        given = "\n".join((*LINES, bad))
-        done = conversation.run_main("append", conversation.id, "--jsonl", "-", "--atomic", "--json", given=given)
+        path = written(conversation, *LINES, bad)
+        done = conversation.run_main("append", conversation.id, "--jsonl", path, "--json")
         assert (done.returncode, done.stdout) == (2, "")
         assert "line 4" in json.loads(done.stderr)["error"]["message"]
         assert conversation.texts() == before
@@ -57,12 +63,6 @@ def test_no_lines_are_no_operation(conversation):
     assert conversation.run("operations", "list", "--json") == before
 
 
-def test_a_single_message_is_refused(conversation):
-    assert conversation.run_refused("append", conversation.id, "hi", "--atomic", code=2)["message"] == (
-        "--atomic needs --jsonl"
-    )
-
-
 def test_many_lines_are_stored_in_one_pack(conversation):
     """A few are loose objects, so that not every append leaves a pack."""
     append(conversation, *LINES)
@@ -81,9 +81,7 @@ def test_many_lines_of_which_one_cannot_be_written_leave_no_pack(conversation):
     before = conversation.texts()
     many = [json.dumps({"author": "carol", "text": f"text {number}"}) for number in range(60)]
     bad = json.dumps({"author": "carol", "parts": [{"type": "tool_call", "name": "x", "input": nested(300)}]})
-    done = conversation.run_main(
-        "append", conversation.id, "--jsonl", "-", "--atomic", "--json", given="\n".join([*many, bad])
-    )
+    done = conversation.run_main("append", conversation.id, "--jsonl", written(conversation, *many, bad), "--json")
     assert done.returncode == 2
     assert conversation.texts() == before
     assert list_packs(conversation) == []

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.cli.append_input import SHORT_FORMS
+from scopes.cli.append_input import TOPICS
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_a_branch_is_created_with_its_first_message(talk):
     done = talk.run(*words, "--json")
     assert (done["branch"], done["parent"]) == ("alt", "main")
     assert talk.texts("alt")[-2:] == ["one", "instead"]
-    assert talk.branches()["alt"]["active"]
+    assert talk.branches()["main"]["active"]
     assert len(talk.run("operations", "list", "--json")["operations"]) == operations + 1
     talk.run("undo")
     assert "alt" not in talk.branches()
@@ -42,23 +42,22 @@ def test_a_new_branch_is_named_as_part_of_the_conversation_too(talk):
 def test_a_branch_for_notes_is_created_only_once(talk):
     """As the skill tells agents: the first note and the tenth are the same command."""
     operations = len(talk.run("operations", "list", "--json")["operations"])
-    done = talk.run("append", f"{talk.id}/notes", "--create", "first", "--json")
+    done = talk.run("append", f"{talk.id}/notes", "--from", "HEAD", "first", "--json")
     assert (done["branch"], done["parent"]) == ("notes", "main")
-    assert "parent" not in talk.run("append", talk.id, "--branch", "notes", "--create", "second", "--json")
+    assert "parent" not in talk.run("append", talk.id, "--branch", "notes", "--from", "HEAD", "second", "--json")
     assert talk.texts("notes")[-4:] == ["one", "two", "first", "second"]
     assert talk.branches()["main"]["active"]
     assert len(talk.run("operations", "list", "--json")["operations"]) == operations + 1
-    assert "it is active now" not in talk.run("append", f"{talk.id}/more", "--create", "x")
+    assert "it is active now" not in talk.run("append", f"{talk.id}/more", "--from", "HEAD", "x")
     talk.run_refused("append", f"{talk.id}/mian", "x", code=4)
 
 
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("--create", "x"), 2),
-        (("--create", "--branch", "alt", "--jsonl", "-"), 2),
-        (("--create", "--from", "main~1", "--branch", "alt", "x"), 2),
-        (("--create", "--branch", "a b", "x"), 2),
+        (("--from", "HEAD", "x"), 2),
+        (("--from", "HEAD", "--branch", "alt", "--jsonl", "-"), 2),
+        (("--from", "HEAD", "--branch", "a b", "x"), 2),
         (("--from", "main~1", "x"), 2),
         (("--from", "main~1", "--branch", "alt", "--jsonl", "-"), 2),
         (("--from", "main~1", "--branch", "a b", "x"), 2),
@@ -75,10 +74,15 @@ def test_nothing_is_created_if_the_branch_or_the_message_is_not_valid(talk, word
     ("kind", "options", "text", "document"),
     [
         ("decision", ("--topic", "batch size"), "2000 refs", {"topic": "batch size", "decision": "2000 refs"}),
-        ("method", ("--goal", "speed"), "cache it", {"goal": "speed", "approach": "cache it"}),
-        ("priority", ("--task", "login"), "high", {"task": "login", "urgency": "high"}),
-        ("analysis", ("--subject", "login"), "leaks", {"subject": "login", "finding": "leaks"}),
-        ("analysis", ("--subject", "a", "--aspect", "b"), "c", {"subject": "a", "aspect": "b", "finding": "c"}),
+        ("method", ("--topic", "speed"), "cache it", {"goal": "speed", "approach": "cache it"}),
+        ("priority", ("--topic", "login"), "high", {"task": "login", "urgency": "high"}),
+        ("analysis", ("--topic", "login"), "leaks", {"subject": "login", "finding": "leaks"}),
+        (
+            "analysis",
+            ("--topic", "a", "--data", '{"aspect": "b"}'),
+            "c",
+            {"subject": "a", "aspect": "b", "finding": "c"},
+        ),
     ],
 )
 def test_a_typed_message_is_made_of_one_text(talk, kind, options, text, document):
@@ -91,25 +95,44 @@ def test_a_typed_message_is_made_of_one_text(talk, kind, options, text, document
     assert short[kind].items() >= document.items()
 
 
-@pytest.mark.parametrize("kind", SHORT_FORMS)
+@pytest.mark.parametrize("kind", TOPICS)
 def test_the_error_of_a_typed_message_names_the_short_form(talk, kind):
     error = talk.run_refused("append", talk.id, "--kind", kind, "text", code=2)
-    assert f"--kind {kind} {SHORT_FORMS[kind][2]}" in error["hint"]
+    assert f"--kind {kind} --topic ABOUT TEXT" in error["hint"]
     assert "--data" in error["hint"]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--topic", "db", "x"), "--topic belongs to --kind decision"),
-        (("--kind", "method", "--topic", "db", "x"), "--topic belongs to --kind decision"),
-        (("--kind", "decision", "--aspect", "db", "x"), "--aspect belongs to --kind analysis"),
-        (("--kind", "decision", "--topic", "db", "--data", "{}", "x"), "--topic cannot be combined with --data"),
+        (("--topic", "db", "x"), "--topic belongs to a typed kind"),
+        (("--kind", "decision", "--topic", "db"), "--topic needs a text"),
+        (("--data", "[1]"), "--data is not a JSON object"),
         (("-m", "x", "y"), "the text is given twice"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(talk, words, message):
     assert talk.run_refused("append", talk.id, *words, code=2)["message"] == message
+
+
+def test_a_single_argument_is_the_text_unless_it_is_the_whole_id_of_a_conversation(talk):
+    assert talk.run("append", "just this", "--json")["conversation"] == talk.id
+    assert talk.texts()[-1] == "just this"
+    assert talk.run_process("append", talk.id, stdin=None, input="from a pipe").returncode == 0
+    assert talk.texts()[-1] == "from a pipe"
+    assert talk.run_refused("append", talk.id, code=2)["message"] == "no message given"
+    assert talk.run_refused("append", "conv-77", code=4)["message"] == "there is no conversation 'conv-77'"
+
+
+def test_data_has_all_fields_of_a_message(talk, tmp_path):
+    document = {"model": "gpt-5", "work_item": "SHOP-12", "files": [{"path": "a.py", "op": "edit"}]}
+    (tmp_path / "fields.json").write_text(json.dumps(document))
+    for data in (json.dumps(document), f"@{tmp_path}/fields.json"):
+        talk.run("append", "edited", "--data", data)
+        stored = talk.run("cat", "main", "--json")
+        assert (stored["model"], stored["work_item"], stored["files"][0]["path"]) == ("gpt-5", "SHOP-12", "a.py")
+    talk.run("append", "--kind", "decision", "--data", '{"decision": {"topic": "db", "decision": "x"}, "model": "m"}')
+    assert talk.run("cat", "main", "--json")["model"] == "m"
 
 
 def test_the_text_is_also_given_as_in_git(talk):
@@ -123,8 +146,8 @@ def test_the_text_is_also_given_as_in_git(talk):
 def test_a_message_to_amend_needs_no_conversation(talk):
     done = talk.run("amend", talk.first, "better", "--json")
     assert (done["conversation"], done["amends"]) == (talk.id, talk.first)
-    assert "scopes amend" in talk.run_refused("amend", talk.id, talk.first, code=2)["hint"]
-    assert talk.run_refused("amend", talk.id, code=2)["message"] == "no message given"
+    assert "scopes amend" in talk.run_refused("amend", talk.first, code=2)["hint"]
+    assert talk.run_refused("amend", talk.id, "text", code=2)["message"] == "no message given"
 
 
 def test_a_message_is_picked_onto_the_latest_conversation(talk):
@@ -141,8 +164,6 @@ def test_a_message_is_picked_onto_the_latest_conversation(talk):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("append", "hello world"), "scopes append @ 'hello world'"),
-        (("append", "hello world", "{}"), "scopes append {} 'hello world'"),
         (("rename", "{}", "Help output"), "scopes rename {} --title 'Help output'"),
     ],
 )
@@ -152,12 +173,11 @@ def test_a_hint_has_the_words_in_the_right_order(talk, words, hint):
     assert hint.format(talk.id) in done.stderr
 
 
-def test_an_integer_with_too_many_digits_is_named_with_its_line(conversation):
+def test_an_integer_with_too_many_digits_is_named_with_its_line(conversation, tmp_path):
     """The error text was Python's, which names a function of Python to call."""
     line = '{"author": "carol", "text": "a", "n": %s}'
-    given = "\n".join((line % 1, line % ("1" * 5000)))
-    words = ("append", conversation.id, "--jsonl", "-", "--atomic", "--json")
-    done = conversation.run_main(*words, given=given)
+    (tmp_path / "lines").write_text("\n".join((line % 1, line % ("1" * 5000))))
+    done = conversation.run_main("append", conversation.id, "--jsonl", str(tmp_path / "lines"), "--json")
     error = json.loads(done.stderr)["error"]
     assert (done.returncode, error["message"]) == (2, "line 2 has an integer of more than 4,300 digits")
     assert error["hint"] == "put it in quotes, as a text"

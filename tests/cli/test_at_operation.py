@@ -18,7 +18,7 @@ def changed(conversation):
     conversation.operation = conversation.run("operations", "list", "--json")["operations"][0]["id"]
     conversation.append("main", "a later parser error")
     conversation.run("tag", "conv-001", "v2")
-    conversation.run("new", "--title", "another")
+    conversation.run("new", "another")
     return conversation
 
 

@@ -41,8 +41,8 @@ def end_turn(agent):
     assert hook_recorder.record_turn("claude-code", None, json.dumps(agent.input).encode(), os.environ) == 0
 
 
-def watch(*, once):
-    rows = WatchRun(Invocation(["watch"], os.environ), [], poll=0.05, all_projects=False).run(once=once)
+def watch():
+    rows = WatchRun(Invocation(["import", "--watch"], os.environ), []).run()
     next(rows)
     rows.close()
 
@@ -62,12 +62,12 @@ def test_undo_takes_back_the_branch_of_the_user_and_not_the_turn_that_a_hook_rec
 
 
 def test_undo_takes_back_the_branch_of_the_user_and_not_what_watch_imported_since(agent, monkeypatch):
-    watch(once=True)
+    assert scopes("import", table=PRODUCT).returncode == 0
     branch(command_of_the_user(), "conv-001", name="keepme")
     agent.turn(2)
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    watch(once=False)
-    assert actors() == ["watch", "user", "user"], "watch --once is a command of the user, as import is"
+    watch()
+    assert actors() == ["watch", "user", "user"], "an import is a command of the user"
     assert undo(command_of_the_user()).summary == "create conv-001/keepme"
     assert agent.texts() == texts_of(1, 2)
 
@@ -110,9 +110,3 @@ def test_an_import_that_takes_nothing_and_finds_nothing_is_still_an_error(sealed
     assert scopes("import", "nowhere.jsonl", table=PRODUCT).returncode == 4, "what was named is wanted"
     assert actors() == ["acp"], "it is in the store all the same"
     assert scopes("import", table=PRODUCT).returncode == 4
-
-
-def test_watch_once_takes_the_spool_where_no_agent_has_a_transcript(sealed_world):
-    leave_in_spool()
-    rows = WatchRun(Invocation(["watch"], os.environ), [], poll=0.05, all_projects=False).run(once=True)
-    assert (list(rows), actors()) == ([], ["acp"])

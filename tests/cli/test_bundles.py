@@ -14,7 +14,7 @@ from tests.support.recalled import recalled
 @recalled
 def bundle(run, tmp_path):
     """A bundle with a conversation."""
-    run("new", "--title", "Login")
+    run("new", "Login")
     run("append", "conv-001", "--as", "carol", "hello")
     run("bundle", "create", "talks.bundle", "--all")
     return tmp_path / "talks.bundle"

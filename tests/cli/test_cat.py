@@ -67,8 +67,8 @@ def test_a_message_may_follow_its_conversation(conversation):
     assert conversation.run("cat", conversation.id, "fix", "--json")["id"] == newest
     assert conversation.run("cat", f"{conversation.id}/fix", newest, "--json")["id"] == newest
     assert conversation.run("cat", conversation.id, "HEAD", "--json")["id"] == conversation.first
-    error = conversation.run_refused("cat", conversation.id, "fix", "--in", conversation.id, code=2)
-    assert error["message"] == "the conversation is given twice"
+    several = conversation.run("cat", conversation.first, "fix").splitlines()
+    assert len(several) >= 2
 
 
 @pytest.mark.parametrize("option", [(), ("--original",)])

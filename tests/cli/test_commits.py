@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 
 import pytest
@@ -156,27 +155,6 @@ def test_log_and_diff_say_what_is_missing(project, run, session):
     assert "no session is known to have written commit" in run("log", "--commit", "HEAD", code=4)
     assert "the project has no commit 'nowhere'" in run("diff", "--commit", "nowhere", code=4)
     assert "nothing to compare was given" in run("diff", code=2)
-
-
-@pytest.mark.parametrize(
-    ("words", "command", "begin"),
-    [
-        (["show", "conv-001", "--commits"], "show", "each turn of a link is a row: "),
-        (["diff", "--commit", "HEAD"], "diff", "In a pipe each line is a row: "),
-        (["diff", "--commit", "HEAD", "--stat"], "diff", "--stat each file: "),
-        (["log", "--commit", "HEAD"], "log", "In a pipe each message is a row: "),
-    ],
-)
-def test_the_help_names_as_many_columns_as_a_row_about_commits_has(project, run, session, words, command, begin):
-    session.prompt("Add one function")
-    session.edit("one.py", "def one_function():\n    return 'the value of one'\n")
-    project.write("one.py", "def one_function():\n    return 'another value of one'\n")
-    session.shell("git add -A && git commit -q -m 'One function'")
-    run("import", str(session.path))
-    done = scopes(*words, table=PRODUCT, cwd=project.directory)
-    text = " ".join(run("help", command).split())
-    columns = re.split("[.;]", text.partition(begin)[2])[0].split(", ")
-    assert len(columns) == len(done.stdout.splitlines()[0].split("\t")) > 1
 
 
 def test_a_commit_that_was_amended_is_listed_below_the_new_one_and_is_marked(project, run, session):

@@ -171,7 +171,9 @@ def test_priority_disagreement_takes_the_higher_one_with_auto_priority(conversat
 
 def test_resource_contention_is_listed_and_stops_nothing(conversation):
     for branch in ("main", "fix"):
-        conversation.append(branch, "done", "--file", "edit:src/app.py", author=f"{branch}-agent")
+        conversation.append(
+            branch, "done", "--data", '{"files": [{"op": "edit", "path": "src/app.py"}]}', author=f"{branch}-agent"
+        )
     done = conversation.merge()
     (conflict,) = done["conflicts"]
     assert (done["result"], conflict["type"], conflict["automatic_resolution"]) == (
@@ -183,7 +185,9 @@ def test_resource_contention_is_listed_and_stops_nothing(conversation):
 
 def test_resource_contention_stops_the_merge_with_strict(conversation):
     for branch in ("main", "fix"):
-        conversation.append(branch, "done", "--file", "edit:src/app.py", author=f"{branch}-agent")
+        conversation.append(
+            branch, "done", "--data", '{"files": [{"op": "edit", "path": "src/app.py"}]}', author=f"{branch}-agent"
+        )
     conflict = stopped(conversation, "resource-contention", "low", "--strict")
     assert conflict["key"] == "files/src/app.py"
     finished(conversation, conflict, "--take", "both")

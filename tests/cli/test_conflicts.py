@@ -226,7 +226,7 @@ def test_a_conflict_is_offered_only_the_sides_that_it_can_take(stopped):
 
 def test_a_conflict_without_values_does_not_open_the_editor(conversation, tmp_path):
     for branch, text in (("main", "mine"), ("fix", "yours")):
-        conversation.append(branch, text, "--file", "edit:a.py")
+        conversation.append(branch, text, "--data", '{"files": [{"op": "edit", "path": "a.py"}]}')
     conversation.merge("--strict", code=3)
     program = editor(tmp_path / "ed", f"touch {tmp_path}/ran")
     words = ("conflicts", "resolve", conversation.id, "1")

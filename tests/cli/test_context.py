@@ -81,7 +81,7 @@ def test_the_budget_of_a_model_is_the_content_of_its_window(conv):
     [
         (("conv-001", "--max-tokens", "-1"), 2), (("conv-404",), 4), (("conv-001", "--model", "llama"), 2), ((), 4),
         (("conv-001", "--mode", "magic"), 2), (("conv-001", "--format", "xml"), 2), (("conv-001", "--task", "?"), 2),
-        (("conv-001", "--model", "claude", "--strict-tokens"), 1),
+        (("conv-001", "--model", "claude", "-c", "scopes.tokens=exact"), 1),
     ],
 )  # fmt: skip
 def test_impossible_options_are_refused(conv, words, code):
@@ -95,85 +95,13 @@ def test_a_budget_of_zero_is_refused(conv):
     assert "a context of 0 tokens is empty" in done.stderr
 
 
-MARK = ("--mark", "1" * 30)  # without it every context has another random one
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        (),
-        ("--max-tokens", "600"),
-        ("--task", "Safari"),
-        ("--format", "messages"),
-        ("--format", "json"),
-        ("--all", "--at", "main~1"),
-    ],
-)
-def test_a_file_has_the_bytes_that_a_pipe_gets(conv, tmp_path, words):
-    """The oracle is the redirection of a shell; in a pipe the path is the whole output, and the notes stay."""
-    piped = conv("context", "conv-001", *MARK, *words)
-    done = conv("context", "conv-001", *MARK, *words, "-o", "made.txt")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "made.txt\n", piped.stderr)
-    assert (tmp_path / "made.txt").read_text(encoding="utf-8") == piped.stdout
-
-
-def test_a_dash_is_standard_output(conv, tmp_path):
-    assert conv("context", "conv-001", *MARK, "-o", "-").stdout == conv("context", "conv-001", *MARK).stdout
-    assert not (tmp_path / "-").exists()
-
-
-@pytest.mark.parametrize(("layout", "name"), [("markdown", "context.md"), ("messages", "context.json")])
-def test_in_a_directory_a_context_is_named_after_its_conversation(conv, tmp_path, layout, name):
-    """Other than an export, which may be in the same directory."""
-    (tmp_path / "out").mkdir()
-    assert conv("export", "conv-001", "-o", "out/").stdout == "out/conv-001.md\n"
-    assert conv("context", "conv-001", "--format", layout, "-o", "out").stdout == f"out/conv-001-{name}\n"
-
-
-def test_json_describes_the_file_and_counts_its_messages(conv, tmp_path):
-    document = json.loads(conv("context", "conv-001", "--json").stdout)
-    written = json.loads(conv("context", "conv-001", "--json", "-o", "made.md").stdout)
-    assert (written["kind"], written["path"], written["format"]) == ("export", "made.md", "markdown")
-    assert (written["messages"], written["notes"]) == (document["turns_included"], document["notes"])
-    assert written["bytes"] == (tmp_path / "made.md").stat().st_size
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "text"),
-    [
-        (("-o", "taken"), 1, "file 'taken' already exists"),
-        (("-o", "none/made"), 4, "directory 'none' not found"),
-        (("-o", "made", "--stats"), 2, "--output cannot be combined with --stats"),
-        (("-o", "made", "--explain"), 2, "--output cannot be combined with --explain"),
-        (("-o", "made", "--diff"), 2, "--output cannot be combined with --diff"),
-        (("-o", "made", "--max-tokens", "20"), 9, "nothing of the conversation fits into 20 tokens"),
-        (("-o",), 2, "option '-o' requires an argument"),
-    ],
-)
-def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(conv, tmp_path, words, code, text):
-    (tmp_path / "taken").write_text("mine")
-    before = {path.name for path in tmp_path.iterdir()}
-    done = conv("context", "conv-001", *words)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert text in done.stderr
-    assert (tmp_path / "taken").read_text() == "mine"
-    assert {path.name for path in tmp_path.iterdir()} - {"scopes"} == before - {"scopes"}  # that is the cache
-
-
-def test_force_overwrites_a_file(conv, tmp_path):
-    (tmp_path / "taken").write_text("mine")
-    assert conv("context", "conv-001", "-o", "taken", "--force").returncode == 0
-    assert (tmp_path / "taken").read_text().startswith("# Context of conv-001/main\n")
-
-
 @pytest.mark.parametrize(
     "words",
     [
         ("--max-tokens", "600"),
         ("--max-tokens", "600", "--stats"),
         ("--max-tokens", "600", "--task", "Safari"),
-        ("--task", "Safari", "--candidates", "1"),
-        ("--diff", "main~2..main"),
+        ("--task", "Safari", "-n", "1"),
     ],
 )
 def test_what_log_calls_a_message_is_never_called_a_turn(conv, words):
@@ -219,9 +147,10 @@ def test_a_budget_can_be_given_by_a_model(conv):
 
 
 def test_a_preview_prints_the_block_that_is_sent(conv):
-    mark = ("--mark", "thesamemarktwice")
-    sent, seen = (conv("history", "conv-001", way, *mark) for way in ("--for-prompt", "--preview"))
-    assert sent.stdout == seen.stdout
+    sent, seen = (
+        conv("context", "conv-001", "--for-prompt", *more) for more in ((), ("--explain", "--memory", "none"))
+    )
+    assert len({re.sub(r"history [0-9]+ ", "", each.stdout) for each in (sent, seen)}) == 1
     assert sent.stdout.startswith("<conversation_history>\n")
     assert re.fullmatch(r"note: (\d+) of \1 messages, 0 of them truncated: \d+ tokens\n", seen.stderr)
     assert sent.stderr == ""
@@ -232,24 +161,11 @@ def test_a_preview_in_a_pipe_has_no_character_that_cannot_be_seen(conv):
     hidden = "a\u202eb\u200bc\U000e0041d\u3164e\ufe0f"
     assert conv("append", "conv-001", hidden).returncode == 0
     for words in (
-        ("history", "conv-001", "--preview"),
+        ("context", "conv-001", "--for-prompt", "--explain"),
         ("context", "conv-001"),
         ("context", "conv-001", "--format", "messages"),
     ):
         assert "a\ufffdb\ufffdc\ufffdd\ufffde\ufffd" in conv(*words).stdout
-
-
-def test_an_invalid_mark_is_refused(conv):
-    for words in (("history", "conv-001", "--for-prompt"), ("context", "conv-001")):
-        refused = conv(*words, "--mark", "short")
-        assert (refused.returncode, refused.stderr.splitlines()[0]) == (
-            2,
-            "error: invalid mark 'short': must be 16 to 64 letters and digits",
-        )
-
-
-def test_a_history_without_a_purpose_is_refused(conv):
-    assert conv("history", "conv-001").returncode == 2
 
 
 def test_a_cached_context_loads_no_tokenizer(store, tmp_path, monkeypatch):

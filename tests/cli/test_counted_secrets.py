@@ -75,8 +75,8 @@ def test_an_import_counts_the_different_secrets_of_all_conversations(store, tmp_
 @pytest.mark.usefixtures("with_re2")
 def test_of_a_session_that_has_grown_the_new_messages_count(store, tmp_path):
     session = ClaudeSession(Project(tmp_path / "shop")).prompt(f"use {TOKEN}").say("a").prompt("b").say("c")
-    store.run_main("import", str(session.save(tmp_path)), "--all-projects")
-    done = store.run_main("import", str(session.prompt("d").say(KEY).save(tmp_path)), "--all-projects")
+    store.run_main("import", str(session.save(tmp_path)), "--project", "all")
+    done = store.run_main("import", str(session.prompt("d").say(KEY).save(tmp_path)), "--project", "all")
     assert "1 possible secret in 1 conversation\n" in done.stderr
 
 

@@ -7,9 +7,11 @@ def test_a_candidate_is_listed_accepted_and_taken_back(conversation):
     message = conversation.append("main", "We decided to use SQLite. We agreed on tabs.")
     (first, second) = conversation.run("decisions", conversation.id, "--candidates", "--json")["candidates"]
     assert (first["id"], first["why"], first["branch"]) == (f"{message}.1", "states a decision", "main")
-    result = conversation.run("decisions", "accept", first["id"][:8] + ".1", "--topic", "db", "--as", "erin", "--json")
+    result = conversation.run(
+        "decisions", "--accept", first["id"][:8] + ".1", "--topic", "db", "--as", "erin", "--json"
+    )
     assert (result["kind"], result["topic"], result["candidate"]["id"]) == ("decision-accepted", "db", first["id"])
-    gone = conversation.run("conv", "decisions", "dismiss", conversation.id, message, "--reason", "no", "--json")
+    gone = conversation.run("conv", "decisions", conversation.id, "--dismiss", message, "--reason", "no", "--json")
     assert gone["candidate"] == second
     assert conversation.run("decisions", conversation.id, "--candidates", "--json")["candidates"] == []
     (row,) = conversation.run("decisions", conversation.id, "--json")["decisions"]
@@ -26,5 +28,5 @@ def test_a_row_in_a_pipe_has_every_column(conversation):
 
 def test_an_unknown_candidate_is_refused_with_the_list(conversation):
     conversation.append("main", "hello")
-    error = conversation.run_refused("decisions", "accept", conversation.id, "ffff.1", code=4)
+    error = conversation.run_refused("decisions", conversation.id, "--accept", "ffff.1", code=4)
     assert f"scopes decisions {conversation.id} --candidates" in error["hint"]

@@ -49,8 +49,7 @@ def test_json_has_the_counts(store):
     [
         (("diff", "conv-001"), 2, "name two revisions"),
         (("diff", "conv-001", "main..nowhere"), 4, "nowhere"),
-        (("blame", "conv-001"), 2, "name a key or a file"),
-        (("blame", "conv-001", "--key", "decisions/none"), 4, "the state of conv-001/main has no"),
+        (("why", "conv-001", "--topic", "none"), 4, "the state of conv-001 has no"),
     ],
 )
 def test_an_impossible_comparison_is_one_error_line(store, words, code, text):
@@ -59,7 +58,7 @@ def test_an_impossible_comparison_is_one_error_line(store, words, code, text):
     assert text in done.stderr.splitlines()[0]
 
 
-def test_blame_prints_the_message_of_the_decision(store):
-    done = run(store, "blame", f"conv-001/{SECURITY}", "--key", "decisions")
+def test_why_prints_the_message_of_a_decision(store):
+    done = run(store, "why", f"conv-001/{SECURITY}", "--topic", "cookies")
     (row,) = done.stdout.splitlines()
     assert row.split("\t")[1:4:2] == ["code-analyzer", "decisions/cookies"]

@@ -25,8 +25,8 @@ def merge(conversation, target, *words, code=0):
 
 
 def test_accepting_twice_is_refused_with_the_decision_in_the_hint(conversation, sentence):
-    first = conversation.run("decisions", "accept", sentence, "--topic", "db", "--as", "erin", "--json")
-    error = conversation.run_refused("decisions", "accept", conversation.id, sentence, code=1)
+    first = conversation.run("decisions", "--accept", sentence, "--topic", "db", "--as", "erin", "--json")
+    error = conversation.run_refused("decisions", conversation.id, "--accept", sentence, code=1)
     assert error["kind"] == "refused"
     assert error["message"] == f"the decision candidate '{sentence}' was accepted already by erin"
     assert error["hint"] == f"see the decision: scopes cat {conversation.id}/{first['id']}"
@@ -35,24 +35,24 @@ def test_accepting_twice_is_refused_with_the_decision_in_the_hint(conversation, 
 
 
 def test_accepting_alone_by_its_id_is_refused_in_the_same_way(conversation, sentence):
-    conversation.run("decisions", "accept", sentence, "--topic", "db")
-    assert "accepted already" in conversation.run_refused("decisions", "accept", sentence[:8], code=1)["message"]
-    assert "accepted already" in conversation.run_refused("decisions", "dismiss", sentence[:8], code=1)["message"]
+    conversation.run("decisions", "--accept", sentence, "--topic", "db")
+    assert "accepted already" in conversation.run_refused("decisions", "--accept", sentence[:8], code=1)["message"]
+    assert "accepted already" in conversation.run_refused("decisions", "--dismiss", sentence[:8], code=1)["message"]
 
 
 def test_a_dismissed_candidate_is_refused_with_the_way_back(conversation, sentence):
-    gone = conversation.run("decisions", "dismiss", sentence, "--reason", "a joke", "--json")
-    error = conversation.run_refused("decisions", "accept", sentence, code=1)
+    gone = conversation.run("decisions", "--dismiss", sentence, "--reason", "a joke", "--json")
+    error = conversation.run_refused("decisions", "--accept", sentence, code=1)
     assert "dismissed already" in error["message"]
     assert error["hint"].endswith("scopes operations list")
     assert conversation.run("operations", "list", "--json")["operations"][0]["id"] == gone["operation"]
     conversation.run("undo", gone["operation"])
-    assert conversation.run("decisions", "accept", sentence, "--topic", "db", "--json")["topic"] == "db"
+    assert conversation.run("decisions", "--accept", sentence, "--topic", "db", "--json")["topic"] == "db"
 
 
 def test_acceptance_dismissal_and_withdrawal_are_undone_one_by_one(conversation, sentence):
-    conversation.run("decisions", "accept", sentence, "--topic", "db")
-    conversation.run("decisions", "withdraw", conversation.id, "db")
+    conversation.run("decisions", "--accept", sentence, "--topic", "db")
+    conversation.run("decisions", conversation.id, "--withdraw", "db")
     states = []
     for _ in range(2):
         rows = conversation.run("decisions", conversation.id, "--json")["decisions"]
@@ -65,16 +65,18 @@ def test_acceptance_dismissal_and_withdrawal_are_undone_one_by_one(conversation,
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("accept", "ID", "zzzz"), 4),
-        (("accept", "zzzz"), 4),
-        (("accept", "ID", "SENTENCE", "--topic", " "), 2),
-        (("accept", "ID", "SENTENCE", "--branch", "nowhere"), 4),
-        (("accept", "ID", "SENTENCE", "--as", ""), 2),
-        (("dismiss", "ID", "zzzz"), 4),
-        (("withdraw", "ID", "nothing"), 4),
-        (("withdraw", "ID"), 2),
-        (("withdraw", "ID", " "), 2),
-        (("withdraw", "ID/nowhere", "db"), 4),
+        (("ID", "--accept", "zzzz"), 4),
+        (("--accept", "zzzz"), 4),
+        (("ID", "--accept", "SENTENCE", "--topic", " "), 2),
+        (("ID", "--branch", "nowhere", "--accept", "SENTENCE"), 4),
+        (("ID", "--accept", "SENTENCE", "--as", ""), 2),
+        (("ID", "--dismiss", "zzzz"), 4),
+        (("ID", "--withdraw", "nothing"), 4),
+        (("ID", "--withdraw"), 2),
+        (("ID", "--withdraw", " "), 2),
+        (("ID/nowhere", "--withdraw", "db"), 4),
+        (("ID", "--withdraw", "db", "--topic", "x"), 2),
+        (("ID", "--candidates", "--accept", "SENTENCE"), 2),
     ],
 )
 def test_a_refused_command_appends_nothing(conversation, sentence, words, code):
@@ -85,11 +87,11 @@ def test_a_refused_command_appends_nothing(conversation, sentence, words, code):
 
 
 def test_a_withdrawal_is_previewed_and_is_a_row(conversation, sentence):
-    conversation.run("decisions", "accept", sentence, "--topic", "db")
-    planned = conversation.run("decisions", "withdraw", conversation.id, "DB", "--dry-run", "--json")
+    conversation.run("decisions", "--accept", sentence, "--topic", "db")
+    planned = conversation.run("decisions", conversation.id, "--withdraw", "DB", "--dry-run", "--json")
     assert (planned["topic"], planned["decisions"]) == ("db", ["We decided to use SQLite."])
     assert conversation.run("decisions", conversation.id, "--format", r"{topic}\t{state}") == "db\tin-effect\n"
-    conversation.run("decisions", "withdraw", conversation.id, "DB", "--reason", "too slow")
+    conversation.run("decisions", conversation.id, "--withdraw", "DB", "--reason", "too slow")
     assert conversation.run("decisions", conversation.id, "--format", r"{topic}\t{state}") == "db\twithdrawn\n"
     assert conversation.texts("main")[-1] == "too slow"
 

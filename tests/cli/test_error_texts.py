@@ -11,7 +11,7 @@ from tests.cli.conversation import Conversation
 @pytest.fixture
 def conversation(tmp_path):
     made = Conversation(tmp_path)
-    made.run_main("append", made.id, "hello parser", "--file", "edit:src/app.py")
+    made.run_main("append", made.id, "hello parser", "--data", '{"files": [{"op": "edit", "path": "src/app.py"}]}')
     made.run_main("branch", made.id, "fix", "--no-switch")
     return made
 
@@ -28,7 +28,7 @@ def error(conversation):
     return error
 
 
-@pytest.mark.parametrize("words", [("new", ""), ("new", "--title", " ")])
+@pytest.mark.parametrize("words", [("new", ""), ("new", " ")])
 def test_an_empty_title_is_named(error, words):
     assert error(*words)[:2] == (2, "error: the title is empty")
 
@@ -39,7 +39,7 @@ def test_a_title_can_be_an_argument(conversation):
 
 
 def test_a_title_that_is_given_twice_is_refused(error):
-    assert error("new", "a", "--title", "b")[:2] == (2, "error: the title is given twice")
+    assert error("new", "a", "b")[:2] == (2, "error: the title is given twice")
 
 
 def test_too_many_arguments_are_named(error):

@@ -171,7 +171,7 @@ def test_formats_of_programs_are_json(store, form):
 
 
 def test_all_conversations_are_a_site(store, tmp_path):
-    done = export(store, "--all-conversations", "--format", "html", "--output", "site", "--json", cwd=tmp_path)
+    done = export(store, "--site", "--output", "site", "--json", cwd=tmp_path)
     assert json.loads(done.stdout) == {
         "scopes": 1, "kind": "site", "path": "site", "conversations": 2, "messages": 18,
         "bytes": sum(each.stat().st_size for each in (tmp_path / "site").iterdir()),
@@ -181,10 +181,10 @@ def test_all_conversations_are_a_site(store, tmp_path):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ((), "name one: CONV"),
-        (("--all-conversations",), "add --format html"),
-        (("--all-conversations", "--format", "html"), "--output DIR"),
-        (("conv-001", "--all-conversations", "--format", "html", "--output", "x"), "leave out the others"),
+        (("--site", "--format", "json", "--output", "x"), "leave them out"),
+        (("--site",), "--output DIR"),
+        (("conv-001", "--site", "--output", "x"), "leave them out"),
+        (("conv-001", "conv-002", "--output", "x"), "--output DIR/"),
     ],
 )
 @pytest.mark.every_case("each is another mistake")

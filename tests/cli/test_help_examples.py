@@ -60,7 +60,7 @@ BEFORE = {
     "scopes proposals apply": (("proposals", "accept", "p7q2", "--no-apply"),),
     "scopes proposals rollback": (("proposals", "accept", "p7q2"),),
     "scopes proposals feedback": (("proposals", "accept", "p7q2"),),
-    "scopes uncompact": (("compact", "conv-001/main", "--all"),),
+    "scopes uncompact": (("summarize", "conv-001/main", "--compact", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
     "scopes agents register analyst": (("agents", "remove", "analyst"),),
@@ -124,7 +124,7 @@ def calls_in(example):
 def make_store(directory):
     """Make a store with the conversations, branches, messages and tags that the examples name."""
     store = Conversation(directory)
-    store.run("import", str(TRANSCRIPT), "--all-projects", "--json")
+    store.run("import", str(TRANSCRIPT), "--project", "all", "--json")
     for name in ("run-1", "run-2"):
         store.run("new", "--id", name)
         store.run("append", name, f"This is {name}.")
@@ -143,7 +143,10 @@ def make_store(directory):
     for number in range(5):
         store.append("fix", f"fix {number}")
         store.message = store.append(
-            "main", f"step {number}", "--file", "edit:src/app.py", "--file", "edit:src/login.py"
+            "main",
+            f"step {number}",
+            "--data",
+            '{"files": [{"op": "edit", "path": "src/app.py"}, {"op": "edit", "path": "src/login.py"}]}',
         )
     store.append_on_both("decision", {"topic": "auth", "decision": "jwt"}, {"topic": "auth", "decision": "sessions"})
     store.append_typed("release", "decision", {"topic": "auth", "decision": "jwt"}, "alice")
@@ -153,7 +156,7 @@ def make_store(directory):
     store.proposal = store.run(
         "proposals", "create", f"{store.id}/main", "task/42", "owner=bob", "--as", "alice"
     ).strip()
-    store.append("main", "It uses localStorage.", "--work-item", "SHOP-12")
+    store.append("main", "It uses localStorage.", "--data", '{"work_item": "SHOP-12"}')
     for name, start in {
         "analysis/security-review": "main~1",
         "try-1": "main~1",

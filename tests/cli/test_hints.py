@@ -207,7 +207,7 @@ def test_a_word_too_few_or_in_the_wrong_place_has_the_ready_command(conversation
 def test_blame_takes_the_end_of_a_path_if_only_one_file_has_it(conversation):
     """Findings of the fourth day, B6: log and search did, blame did not."""
     for path in ("src/git/push.go", "src/git/pull.go", "tests/git/pull.go"):
-        conversation.append("main", "written", "--file", f"edit:{path}")
+        conversation.append("main", "written", "--data", f'{{"files": [{{"op": "edit", "path": "{path}"}}]}}')
     by_end, whole = (
         conversation.run("blame", f"{conversation.id}/main", path, "--json") for path in ("push.go", "src/git/push.go")
     )

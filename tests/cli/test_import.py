@@ -12,6 +12,7 @@ import pytest
 from scopes.cli import import_runner
 from scopes.errors import Inaccessible
 from scopes.importers import discovery
+from scopes.importers.import_sample import SAMPLE_SESSIONS
 from tests.cli.conversation import Conversation
 from tests.cli.running import PRODUCT, command_line, environment, scopes
 
@@ -85,16 +86,15 @@ def test_a_dry_run_works_on_a_store_that_cannot_be_written(folder):
             directory.chmod(0o700)
 
 
-@pytest.mark.parametrize("words", [["run.jsonl"], ["--dry-run"], ["--title", "x"], ["--sample", "--sample-sessions"]])
-@pytest.mark.parametrize("sample", ["--sample", "--sample-sessions"])
-def test_the_samples_cannot_be_combined_with_other_options(folder, sample, words):
-    done = run(folder, sample, *words)
+@pytest.mark.parametrize("words", [["run.jsonl"], ["--watch"], ["--since", "today"], ["--project", "."]])
+def test_the_sample_cannot_be_combined_with_other_options(folder, words):
+    done = run(folder, "--sample", *words)
     assert (done.returncode, (folder / "store.git").exists()) == (2, False)
 
 
 def test_the_sample_sessions_are_one_conversation_whose_branches_disagree(folder):
     """The guided example of the README: the second session is a copy of the first one, continued differently."""
-    done = run(folder, "--sample-sessions", "--json")
+    done = run(folder, *SAMPLE_SESSIONS, "--json")
     imported = json.loads(done.stdout)
     assert [(row["id"], row["branches"]) for row in imported["conversations"]] == [("conv-001", 2)]
     words = ("--store", str(folder / "store.git"), "merge", "conv-001", "fork/91b6c3f4", "--strict", "--json")
@@ -237,12 +237,6 @@ def test_the_output_says_which_session_joined_which_conversation(folder, words):
     assert line.endswith("(3 equal messages)")
 
 
-def test_no_join_imports_a_copy_as_a_conversation_of_its_own(folder):
-    done = run(folder, *copies(), "--no-join")
-    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["conv-001", "conv-002"]
-    assert "joined" not in done.stderr
-
-
 def test_list_says_what_there_is_and_imports_nothing(folder):
     done = run(folder, "--list")
     assert done.stdout.split("\t")[:4] == ["Claude Code", "1", str(len(RECORD)), "1"]
@@ -259,7 +253,7 @@ def test_list_without_transcripts_is_an_error_with_the_places(tmp_path):
 
 
 def test_list_goes_with_no_other_option(folder):
-    assert "--list cannot be combined" in run(folder, "--list", "--dry-run").stderr
+    assert "--list cannot be combined" in run(folder, "--list", "--strict").stderr
 
 
 def test_a_broken_folder_of_one_agent_does_not_stop_the_others(folder):

@@ -62,8 +62,3 @@ def test_a_damaged_database_is_named(home):
     path.write_bytes(path.read_bytes()[:5000])
     done = run(home, "import", str(path))
     assert (done.returncode, "cannot be read" in done.stderr) == (7, True)
-
-
-def test_watch_once_imports_a_database(home):
-    done = run(home, "watch", "--once", str(home / ".local/share/opencode/opencode.db"))
-    assert (done.returncode, "conv-001" in done.stdout) == (0, True)

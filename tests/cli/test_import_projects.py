@@ -64,14 +64,13 @@ def test_the_store_of_a_project_takes_its_sessions_and_those_of_its_worktrees(ho
 
 
 def test_all_projects_are_imported_on_request(home):
-    prompts, result = imported_sessions(home, "--all-projects")
+    prompts, result = imported_sessions(home, "--project", "all")
     assert SITE in prompts
     assert "sessions_of_other_projects" not in result
 
 
 def test_another_project_can_be_named(home):
     assert imported_sessions(home, "--project", "../site")[0] == {SITE}
-    assert run(home, "conv", "import", "--project", ".", "--all-projects").returncode == 2
     assert run(home, "conv", "import", "--project", "~").returncode == 2
 
 
@@ -103,7 +102,7 @@ def test_only_the_header_is_read_to_decide(home, monkeypatch):
     path = home / ".claude" / "projects" / "b" / "s-2.jsonl"
     path.write_text(path.read_text() + "{broken\n" * 3)
     assert run(home, "conv", "import", "--strict").returncode == 0
-    assert run(home, "conv", "import", "--strict", "--all-projects").returncode == 7
+    assert run(home, "conv", "import", "--strict", "--project", "all").returncode == 7
 
 
 def test_a_transcript_without_a_record_yet_is_called_empty(home):

@@ -68,14 +68,13 @@ def test_on_a_terminal_a_note_prints_how_to_end_the_input():
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "-"])
-def test_an_empty_message_is_refused_unless_it_is_allowed(tmp_path, text):
+def test_an_empty_message_is_refused(tmp_path, text):
     """D4: `false | scopes append X -` stored an empty message with exit code 0."""
     store = ("--store", str(tmp_path / "store.git"), "conv")
     assert scopes(*store, "new", table=PRODUCT).returncode == 0
     done = scopes(*store, "append", "conv-001", text, table=PRODUCT)
     assert (done.returncode, "the message is empty" in done.stderr) == (1, True), done.stderr
     assert scopes(*store, "log", "conv-001", table=PRODUCT).stdout == ""
-    assert scopes(*store, "append", "conv-001", text, "--allow-empty", table=PRODUCT).returncode == 0
 
 
 def test_append_reads_a_pipe_without_a_dash(tmp_path):
@@ -124,13 +123,10 @@ def test_standard_input_that_is_not_utf_8_is_refused(tmp_path, words):
     assert conversation.run("conv", "log", conversation.id, "--json")["text"] == "before"
 
 
-@pytest.mark.parametrize(
-    ("options", "media_type"), [((), "application/octet-stream"), (("--media-type", "image/png"), "image/png")]
-)
-def test_with_binary_the_bytes_of_standard_input_are_a_file_part(tmp_path, options, media_type):
+def test_with_binary_the_bytes_of_standard_input_are_a_file_part(tmp_path):
     """D4."""
     conversation = Conversation(tmp_path)
-    words = ("conv", "append", conversation.id, "--binary", *options)
+    words = ("conv", "append", conversation.id, "--binary", media_type := "image/png")
     done = conversation.run_process(*words, stdin=None, input=BYTES, text=False)
     assert done.returncode == 0, done.stderr
     [part] = conversation.run("conv", "cat", f"{conversation.id}/main", "--json")["parts"]
@@ -141,11 +137,10 @@ def test_with_binary_the_bytes_of_standard_input_are_a_file_part(tmp_path, optio
 @pytest.mark.parametrize(
     ("words", "given", "code", "text"),
     [
-        (("--binary", "hello"), "x", 2, "--binary stores standard input"),
-        (("--binary",), "", 1, "the message is empty"),
-        (("--binary", "--media-type", "a b"), "x", 2, "is not a media type"),
-        (("--media-type", "image/png", "hello"), "x", 2, "--media-type is the type of --binary"),
-        (("--binary", "--jsonl", "-"), "{}", 2, "--jsonl cannot be combined with TEXT"),
+        (("--binary", "image/png", "hello"), "x", 2, "--binary stores standard input"),
+        (("--binary", "image/png"), "", 1, "the message is empty"),
+        (("--binary", "a b"), "x", 2, "is not a media type"),
+        (("--binary", "image/png", "--jsonl", "-"), "{}", 2, "--jsonl cannot be combined with TEXT"),
     ],
 )
 def test_binary_without_bytes_or_with_a_text_is_refused(tmp_path, words, given, code, text):
@@ -155,7 +150,7 @@ def test_binary_without_bytes_or_with_a_text_is_refused(tmp_path, words, given, 
     assert conversation.run("conv", "log", conversation.id) == ""
 
 
-def test_a_blank_line_of_jsonl_is_refused_unless_it_is_allowed(tmp_path):
+def test_a_blank_line_of_jsonl_is_refused(tmp_path):
     """D4. A message with parts or a typed content needs no text."""
     conversation = Conversation(tmp_path)
     documents = [
@@ -167,14 +162,12 @@ def test_a_blank_line_of_jsonl_is_refused_unless_it_is_allowed(tmp_path):
     words = ("conv", "append", conversation.id, "--jsonl", "-")
     done = conversation.run_main(*words, given=lines)
     assert (done.returncode, "line 3: the message is empty" in done.stderr) == (1, True), done.stderr
-    assert len(conversation.run(*words, "--allow-empty", "--json", given=lines)) == 3
 
 
-def test_an_amendment_without_text_is_refused_unless_it_is_allowed(tmp_path):
+def test_an_amendment_without_text_is_refused(tmp_path):
     """D4."""
     conversation = Conversation(tmp_path)
     conversation.append("main", "before")
     words = ("conv", "amend", conversation.id, "main", "  ")
     done = conversation.run_main(*words)
     assert (done.returncode, "the message is empty" in done.stderr) == (1, True), done.stderr
-    conversation.run(*words, "--allow-empty")

@@ -52,7 +52,7 @@ def add_branches(conversation, amount):
 def shop(conversation, tmp_path):
     """The conversation, and another one of the project shop with the title Tea."""
     (tmp_path / "shop").mkdir()
-    conversation.run("conv", "new", "--title", "Tea", "--project", str(tmp_path / "shop"), "--json")
+    conversation.run("conv", "new", "Tea", "--project", str(tmp_path / "shop"), "--json")
     conversation.run("conv", "tag", conversation.id, "good", "--json")
     return conversation
 
@@ -63,10 +63,10 @@ def listed(conversation, *words):
 
 def test_the_list_is_narrowed_by_options(shop, cache, tmp_path):
     """D11."""
-    assert sorted(listed(shop)) == sorted(listed(shop, "--all-projects")) == ["conv-001", "conv-002"]
+    assert sorted(listed(shop)) == sorted(listed(shop, "--project", "all")) == ["conv-001", "conv-002"]
     assert listed(shop, "--project", "shop") == listed(shop, "--project", str(tmp_path / "shop")) == ["conv-002"]
-    assert listed(shop, "--agent", "carol") == listed(shop, "--tag", "good") == ["conv-001"]
-    assert listed(shop, "--model", "gpt") == listed(shop, "--since", "2100-01-01") == []
+    assert listed(shop, "--agent", "carol") == listed(shop, "tag:good") == ["conv-001"]
+    assert listed(shop, "model:gpt") == listed(shop, "--since", "2100-01-01") == []
     assert len(listed(shop, "-n", "1")) == 1
     assert shop.run(*LIST, "-n", "1", "--json")["more"] == 1
     assert listed(shop, "-n", "0") == []
@@ -75,11 +75,11 @@ def test_the_list_is_narrowed_by_options(shop, cache, tmp_path):
 
 
 def test_a_filter_matches_the_beginning_of_a_word_and_names_the_values_if_none_does(shop, cache):
-    shop.append("main", "x", "--author-kind", "agent", author="claude-code")
+    shop.append("main", "x", author="claude-code")
     assert listed(shop, "--agent", "claude") == listed(shop, "--agent", "CODE") == ["conv-001"]
     assert listed(shop, "--agent", "laude") == []
     for _ in range(2):  # from the store, and from the index
-        done = shop.run_main(*LIST, "--agent", "nobody", "--tag", "bad")
+        done = shop.run_main(*LIST, "--agent", "nobody", "tag:bad")
         assert (done.returncode, done.stdout) == (0, "")
         assert "note: no conversation matches\nhint: agents: carol, claude-code\n" in done.stderr
         shop.run_main(*LIST, "--json")
@@ -93,8 +93,10 @@ def test_an_exact_name_comes_before_its_beginnings(shop, cache):
     assert sorted(listed(shop, "--agent", "caro")) == ["conv-001", other]
 
 
-def test_a_project_and_all_projects_exclude_each_other(shop, cache):
-    assert shop.run_refused(*LIST, "--project", "shop", "--all-projects", code=2)["kind"] == "invalid"
+def test_words_narrow_the_list_as_in_search(shop, cache):
+    assert listed(shop, "tea") == listed(shop, "TEA", "project:shop") == ["conv-002"]
+    assert listed(shop, "shall", "do") == listed(shop, "branch:fix") == listed(shop, "agent:carol") == ["conv-001"]
+    assert listed(shop, "branch:nowhere") == listed(shop, "tea", "tag:good") == []
     assert shop.run_main(*LIST, "-n", "-1").returncode == 2
 
 

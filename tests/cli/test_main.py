@@ -108,7 +108,7 @@ def test_arguments_are_utf8_in_every_locale(tmp_path, locale):
         line = [sys.executable, "-m", "scopes", "--store", str(tmp_path / "st\u00f6re.git"), "conv", *words]
         return subprocess.run(line, check=False, env=environ, capture_output=True, timeout=60)
 
-    assert run("new", "--title", "caf\u00e9").returncode == 0
+    assert run("new", "caf\u00e9").returncode == 0
     done = run("list")
     assert (done.returncode, "caf\u00e9".encode() in done.stdout) == (0, True), done.stderr
 

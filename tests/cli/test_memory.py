@@ -150,7 +150,7 @@ def test_a_summary_is_printed_and_stored_once(remembered):
 
 
 def test_a_compaction_shows_in_the_log(remembered):
-    done = remembered.run("conv", "compact", remembered.id, "--json")
+    done = remembered.run("conv", "summarize", remembered.id, "--compact", "--json")
     assert (done["context_root"], done["method"]) == (True, "textrank")
     assert "compaction" in remembered.run("conv", "log", remembered.id, "-n", "1")
     assert remembered.run("conv", "show", remembered.id, "--json")["messages"] == 6

@@ -73,7 +73,7 @@ def test_a_request_that_is_closed_while_its_merge_has_stopped_says_so(branches):
 
 def test_a_request_shows_the_files_that_both_sides_changed(conversation):
     for branch in ("main", "fix"):
-        conversation.append(branch, "edited", "--file", "edit:a.py")
+        conversation.append(branch, "edited", "--data", '{"files": [{"op": "edit", "path": "a.py"}]}')
     opened(conversation)
     shown = conversation.run("mr", "show", conversation.id, "1", "--json")
     assert [each["path"] for each in shown["files"]] == ["a.py"]

@@ -40,7 +40,7 @@ READS = {
     "decisions of a branch": ("decisions", "conv-001/fix", "--json"),
     "diff": ("diff", "conv-001", "main", "fix"),
     "range-diff": ("range-diff", "conv-001", "main", "fix"),
-    "blame of a decision": ("blame", "conv-001", "--key", "decisions/cache"),
+    "blame of a decision": ("why", "conv-001", "--topic", "cache"),
     "blame of a file": ("blame", "conv-001", "parser.py"),
     "changes": ("changes", "conv-001"),
     "stats of a conversation": ("stats", "conv-001"),
@@ -84,7 +84,15 @@ READS = {
 }
 CHANGES = (
     ("proposals", "create", "conv-001/main", "task/42", "status=done", "--as", "alice"),
-    ("append", "conv-001/main", "--as", "alice", "the parser is slow", "--file", "edit:src/parser.py"),
+    (
+        "append",
+        "conv-001/main",
+        "--as",
+        "alice",
+        "the parser is slow",
+        "--data",
+        '{"files": [{"op": "edit", "path": "src/parser.py"}]}',
+    ),
     ("append", "conv-001/fix", "--as", "bob", "--kind", "decision", "--topic", "cache", "none"),
     ("tag", "conv-001", "v1"),
     ("append", "conv-001/main", "--as", "alice", "--kind", "decision", "--topic", "cache", "redis"),
@@ -100,11 +108,11 @@ CHANGES = (
     ("send", "conv-001/main", "--as", "bob", "--to", "@parse", "see the parser"),
     ("merge-requests", "open", "conv-001", "--source", "fix", "--title", "Fix"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
-    ("new", "--title", "another"),
+    ("new", "another"),
     ("append", "conv-002", "--as", "bob", "hello parser"),
     ("merge", "conv-001", "--abort"),
     ("rename", "conv-002", "--title", "a better title"),
-    ("compact", "conv-001/main", "--all"),
+    ("summarize", "conv-001/main", "--compact", "--all"),
     ("append", "conv-001/main", "after the compaction"),
     ("uncompact", "conv-001/main"),
     ("undo",),
@@ -212,9 +220,9 @@ RANDOM_CHANGES = (
     ("rebase", "conv-001/fix", "--onto", "main"),
     ("rewind", "conv-001/main~1"),
     ("amend", "conv-001/main", "say it again"),
-    ("compact", "conv-001/main", "--all"),
+    ("summarize", "conv-001/main", "--compact", "--all"),
     ("memory", "add", "remember this"),
-    ("new", "--title", "another"),
+    ("new", "another"),
     ("append", "conv-002", "hello"),
     ("delete", "conv-002"),
     ("delete", "conv-001", "--yes"),
@@ -233,7 +241,7 @@ RANDOM_READS = (
     ("decisions", "conv-001"),
     ("conflicts", "list", "conv-001"),
     ("files", "conv-001"),
-    ("blame", "conv-001", "--key", "decisions/cache"),
+    ("why", "conv-001", "--topic", "cache"),
     ("tokens", "count", "conv-001"),
     ("memory", "list"),
     ("operations", "list"),
@@ -295,7 +303,7 @@ def test_an_operation_that_has_expired_is_not_found(made):
 
 
 def test_a_conversation_that_was_deleted_for_good_is_gone_from_the_past_too(made):
-    made.run("new", "--title", "secret")
+    made.run("new", "secret")
     created = read_newest(made)
     made.run("delete", "conv-002")
     assert "secret" in made.run("list", "--at", created)
@@ -305,7 +313,7 @@ def test_a_conversation_that_was_deleted_for_good_is_gone_from_the_past_too(made
 
 
 def test_the_trash_of_an_earlier_time_is_listed(made):
-    made.run("new", "--title", "thrown away")
+    made.run("new", "thrown away")
     before = clock.now()
     made.run("delete", "conv-002")
     deleted = clock.now()
@@ -332,7 +340,7 @@ def test_names_with_positions_count_from_the_earlier_state(made):
     made.append("main", "one")
     made.run("tag", made.id, "v1")
     operation = read_newest(made)
-    made.run("new", "--title", "another")
+    made.run("new", "another")
     made.append("main", "two")
     for name, words, expected in (
         ("conv-001/main@{1}", (), "one"),

@@ -30,7 +30,7 @@ OTHER_DOORS = {
 }
 WAYS = [
     *((door, "") for door in (*DOORS, *OTHER_DOORS)),
-    *((door, "--redact") for door in (*DOORS, *OTHER_DOORS) if door in DOORS or "context" in door),
+    *((door, "--secrets", "redact") for door in (*DOORS, *OTHER_DOORS) if door in DOORS or "context" in door),
 ]
 
 

@@ -67,7 +67,7 @@ def _texts(value):
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.cases(len(DOORS))
 def test_no_kind_in_a_form_leaves_by_a_door_that_redacts(forms, tmp_path, door, form):
-    done, text = leaving(forms, door, form, tmp_path, "--redact")
+    done, text = leaving(forms, door, form, tmp_path, "--secrets", "redact")
     assert done.returncode == 0, done.stderr
     left = undone(text)
     for kind, secret in KINDS:
@@ -89,8 +89,8 @@ def test_a_door_refuses_every_form_and_writes_nothing(forms, tmp_path, door, for
 @pytest.mark.parametrize("door", ["export as JSON", "context as an object", "history as an object"])
 def test_hex_and_words_that_lines_divide_leave_as_the_manual_says(forms, tmp_path, door):
     """A test that fails when they are found: then the manual says too little."""
-    _, in_hex = leaving(forms, door, "hex", tmp_path, "--redact")
-    _, wrapped = leaving(forms, door, "wrapped over lines", tmp_path, "--redact")
+    _, in_hex = leaving(forms, door, "hex", tmp_path, "--secrets", "redact")
+    _, wrapped = leaving(forms, door, "wrapped over lines", tmp_path, "--secrets", "redact")
     assert sum(MISSED["hex"](secret) in in_hex for _, secret in KINDS) == len(KINDS)
     assert sum(secret[12:] in undone(wrapped) for _, secret in KINDS) >= len(KINDS) - 2
 
@@ -123,7 +123,7 @@ def test_the_kept_scan_has_no_part_of_a_secret(forms, monkeypatch, tmp_path):
 def test_the_memory_has_no_kind_in_a_form(forms, form):
     for _, secret in KINDS:
         forms.run("memory", "add", f"{form}: {FORMS[form](secret)}")
-    text = forms.run("memory", "context", "--redact", "--max-chars", "1000000", "--limit", "1000").stdout
+    text = forms.run("memory", "context", "--secrets", "redact", "--max-chars", "1000000", "--limit", "1000").stdout
     for kind, secret in KINDS:
         assert leaked_parts(kind, secret, text) == [], kind
     assert forms.run("memory", "context").returncode == 1
@@ -134,7 +134,7 @@ def test_no_part_of_a_secret_that_a_subject_or_a_title_cuts_leaves(cuts, tmp_pat
     """The whole secret in the message is replaced; subjects and titles have only its beginning."""
     planted = list(zip(cuts.ids, KINDS, strict=True))
     for name, (kind, secret) in spread(planted, 6, list(DOORS).index(door)):
-        done, text = leaving(cuts, door, name, tmp_path, "--redact")
+        done, text = leaving(cuts, door, name, tmp_path, "--secrets", "redact")
         assert done.returncode == 0, done.stderr
         assert leaked_parts(kind, secret, undone(text)) == [], kind
 

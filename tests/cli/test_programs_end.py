@@ -78,7 +78,7 @@ def test_a_program_ends_with_the_command_that_started_it(agents, tmp_path, numbe
 def test_the_command_of_bisect_ends_with_it(agents, tmp_path, number, given):
     """After SIGKILL it went on, with all that it had started."""
     pids = tmp_path / "pids"
-    words = ("bisect", "run", agents.id, "--input", given, "--", "sh", "-c", hanging(pids))
+    words = ("bisect", agents.id, "--input", given, "--", "sh", "-c", hanging(pids))
     line = command_line("--store", agents.store, *words, table=PRODUCT)
     process = subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(pids.exists, "the command did not start")

@@ -131,7 +131,7 @@ def test_a_proposal_is_tested_accepted_and_rolled_back(proposed):
     done = proposed.run("proposals", "rollback", proposed.proposal, "--reason", "the build fails", "--json")
     assert (done["state"], done["rolled_back"], done["values"][0]["after"]) == ("applied", True, None)
     proposed.run("undo")
-    assert proposed.run("blame", proposed.id, "--key", "entities/task/42/status", "--json")["rows"][0]["value"] == {
+    assert proposed.run("why", proposed.id, "--topic", "entities/task/42/status", "--json")["rows"][0]["value"] == {
         "value": "done"
     }
     proposed.run("undo")

@@ -25,7 +25,7 @@ def rebased(conversation):
     ],
 )
 def test_a_rebased_branch_is_equal_to_itself_before(rebased, words):
-    done = rebased.run_main("range-diff", *words)
+    done = rebased.run_main("diff", "--range", *words)
     old, new = (rebased.run("conv", "cat", name, "--json")["oid"] for name in ("conv-001/fix@{1}", "conv-001/fix"))
     assert done.stdout == f"1\t{old}\t=\t1\t{new}\tcarol\tone\n"
     assert (done.returncode, done.stderr) == (0, "")
@@ -33,7 +33,7 @@ def test_a_rebased_branch_is_equal_to_itself_before(rebased, words):
 
 def test_a_difference_is_exit_code_1_and_json_has_the_pairs(rebased):
     rebased.append("fix", "three")
-    words = "range-diff", "conv-001", "main", "fix@{1}", "fix"
+    words = "diff", "--range", "conv-001", "main", "fix@{1}", "fix"
     document = rebased.run(*words, "--json", code=1)
     assert document["counts"] == {"equal": 1, "changed": 0, "only_old": 0, "only_new": 1}
     assert [pair["status"] for pair in document["pairs"]] == ["equal", "only-new"]
@@ -44,15 +44,15 @@ def test_a_changed_message_has_its_changed_lines_below_it(rebased):
     for name, text in (("x", "one two three four"), ("y", "one two three five")):
         rebased.run("conv", "branch", "conv-001", name, "--no-switch")
         rebased.append(name, text)
-    shown = rebased.run("range-diff", "x", "y", code=1).splitlines()
+    shown = rebased.run("diff", "--range", "x", "y", code=1).splitlines()
     assert shown[1:] == ["    @@ -1 +1 @@", "    -one two three four", "    +one two three five"]
-    assert len(rebased.run("range-diff", "x...y", "--no-patch", code=1).splitlines()) == 1
-    assert "similarity" in rebased.run("range-diff", "x", "y", "--oneline", "--json", code=1)["pairs"][0]
+    assert len(rebased.run("diff", "--range", "x...y", "--stat", code=1).splitlines()) == 1
+    assert "similarity" in rebased.run("diff", "--range", "x", "y", "--stat", "--json", code=1)["pairs"][0]
 
 
 def test_one_name_alone_is_refused_with_the_forms(rebased):
-    assert "A..B C..D" in rebased.run_refused("range-diff", "conv-001", code=2)["message"]
-    assert "A..B C..D" in rebased.run_refused("range-diff", "main..fix", code=2)["message"]
+    assert "A..B C..D" in rebased.run_refused("diff", "--range", "conv-001", code=2)["message"]
+    assert "A..B C..D" in rebased.run_refused("diff", "--range", "main..fix", code=2)["message"]
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def changed(rebased):
     return rebased
 
 
-VERSIONS = "range-diff", "conv-001", "main", "fix@{3}", "fix"
+VERSIONS = "diff", "--range", "conv-001", "main", "fix@{3}", "fix"
 
 
 def test_a_template_is_written_once_for_every_pair(changed):
@@ -93,13 +93,13 @@ def test_rows_may_end_with_nul_and_fields_are_columns(changed):
     ],
 )
 def test_versions_that_cannot_be_compared_are_one_error(rebased, words, code, text):
-    assert text in rebased.run_refused("range-diff", *words, code=code)["message"]
+    assert text in rebased.run_refused("diff", "--range", *words, code=code)["message"]
 
 
 def test_versions_of_two_conversations_are_named_with_their_conversation(rebased):
-    rebased.run("new", "--title", "the other run")
+    rebased.run("new", "the other run")
     for text in ("one", "five"):
         rebased.run("append", "conv-002", "--as", "carol", text)
     names = "conv-001/main..conv-001/fix", "conv-002~2..conv-002"
-    assert rebased.run("range-diff", *names, "--format", r"{mark}\t{new.subject}", code=1) == "=\tone\n>\tfive\n"
-    assert rebased.run("range-diff", "conv-002~1..conv-002", "conv-002~1..conv-002", "--json")["equal"] is True
+    assert rebased.run("diff", "--range", *names, "--format", r"{mark}\t{new.subject}", code=1) == "=\tone\n>\tfive\n"
+    assert rebased.run("diff", "--range", "conv-002~1..conv-002", "conv-002~1..conv-002", "--json")["equal"] is True

@@ -65,7 +65,7 @@ def test_on_a_terminal_with_print_nothing_is_started(shop):
 def test_a_program_that_is_not_installed_is_an_error(shop):
     code, shown = on_terminal(shop, shop.conversation, "--in", "codex")
     assert code == 4
-    assert f"error: cannot resume {shop.conversation}/main: codex is not in PATH" in shown
+    assert "error: codex is not in PATH" in shown
     assert "repeat the command with --print to see what to run" in " ".join(shown.split())
 
 
@@ -75,9 +75,9 @@ def test_in_a_pipe_the_line_is_printed_and_nothing_is_started(shop):
 
 
 def test_without_a_name_the_newest_conversation_of_the_project_goes_on(shop):
-    done = in_pipe(shop, "-C", shop.project, "resume", "--session", "new", "--in", "codex")
+    done = in_pipe(shop, "-C", shop.project, "resume", "--new", "--in", "codex")
     assert done.returncode == 0, done.stderr
-    assert "history conv-002/main --for-prompt" in done.stdout
+    assert done.stdout.startswith(f"cd {shop.project} && codex resume ")
 
 
 @pytest.mark.parametrize("place", ["elsewhere", "home", "shop/..", "shop/src"])
@@ -107,8 +107,8 @@ def test_in_the_home_directory_a_conversation_from_there_goes_on(shop):
     shop.user(None, "tidy up")
     shop.file = shop.file.replace(SESSION, "22222222-2222-4333-8444-555555555555")
     shop.write()
-    done = in_pipe(shop, "-C", shop.path, "resume", "--session", "new", "--in", "codex")
-    assert "history conv-003/main --for-prompt" in done.stdout
+    done = in_pipe(shop, "-C", shop.path, "resume", "--new")
+    assert "context conv-003/main --for-prompt" in done.stdout
 
 
 def test_in_an_empty_store_there_is_nothing_to_go_on_with(tmp_path):
@@ -120,15 +120,9 @@ def test_in_an_empty_store_there_is_nothing_to_go_on_with(tmp_path):
     assert "there is no conversation in this store" in done.stderr
 
 
-def test_the_help_names_the_ways_to_go_on(shop):
-    words = " ".join(in_pipe(shop, "resume", "--help").stdout.split())
-    assert "--session own" in words
-    assert "--session new" in words
-
-
 def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
     """The history is read by the command in the line."""
-    line = command_line("--store", shop.run.store, "resume", shop.conversation, "--session", "new", table=PRODUCT)
+    line = command_line("--store", shop.run.store, "resume", shop.conversation, "--new", table=PRODUCT)
     scopes = " ".join(f"'{word}'" for word in command_line(table=PRODUCT))
     (tmp_path / "bin" / "scopes").write_text(f'#!/bin/sh\nexec {scopes} "$@"\n')
     os.chmod(tmp_path / "bin" / "scopes", 0o755)
@@ -139,22 +133,19 @@ def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
     assert "User: hide the prices" in done.stdout
 
 
-@pytest.mark.parametrize("session", ["own", "new"])
+@pytest.mark.parametrize("new", [(), ("--new",)])
 @pytest.mark.slow
-def test_a_template_has_the_command_as_the_line_for_a_shell(shop, session):
-    shown = in_pipe(shop, "resume", shop.conversation, "--session", session).stdout
+def test_a_template_has_the_command_as_the_line_for_a_shell(shop, new):
+    shown = in_pipe(shop, "resume", shop.conversation, *new).stdout
     assert shown.startswith("cd ")
-    for words in (("--format", "{command}"), ("--format", "{command}"), ("--format", "{shell}")):
-        assert in_pipe(shop, "resume", shop.conversation, "--session", session, *words).stdout == shown
+    for words in (("--format", "{command}"), ("--format", "{shell}")):
+        assert in_pipe(shop, "resume", shop.conversation, *new, *words).stdout == shown
 
 
 def test_as_json_the_command_is_a_list_of_words(shop):
-    error = shop.run.run_refused("resume", shop.conversation, "--session", "own", code=1)
-    reason = "its session cannot be opened: claude-code no longer has the session"
-    assert error["message"] == f"cannot resume {shop.conversation}/main: {reason}"
-    made = shop.run.run("resume", shop.conversation, "--in", "pi", "--prompt", "go on", "--json")
-    assert (made["kind"], made["session"], made["command"][0]) == ("resumption", "new", "pi")
-    assert made["command"][1].endswith("go on")
+    made = shop.run.run("resume", shop.conversation, "--new", "--prompt", "go on", "--json")
+    assert (made["kind"], made["session"], made["command"][0]) == ("resumption", "new", "claude")
+    assert made["command"][-1].endswith("go on")
 
 
 def test_a_skill_is_installed_for_a_project_and_for_a_user(shop):

@@ -118,14 +118,14 @@ REFUSED = {
     "the name of a branch": ("mr", "open", CONV, "--source", f"x{SHORT}", "--title", "x"),
     "the number of a request": ("mr", "show", CONV, f"9{SHORT}"),
     "a state": ("mr", "list", "--state", SHORT),
-    "the id of a candidate": ("decisions", "accept", CONV, SHORT),
-    "a topic": ("decisions", "withdraw", CONV, SHORT),
+    "the id of a candidate": ("decisions", CONV, "--accept", SHORT),
+    "a topic": ("decisions", CONV, "--withdraw", SHORT),
     "a range": ("range-diff", CONV, SHORT, "main"),
     "a conflict": ("conflicts", "show", CONV, SHORT),
     "a status": ("conflicts", "list", "--status", SHORT),
     "a branch to uncompact": ("uncompact", f"{CONV}/{SHORT}"),
     "a compared revision": ("context", "--diff", CONV, "main", SHORT),
-    "a good message": ("bisect", "run", CONV, "--good", SHORT, "--", "true"),
+    "a good message": ("bisect", CONV, "--good", SHORT, "--", "true"),
     "a field": ("mr", "list", f"--json={SHORT}"),
     "a template": ("mr", "list", "--format", f"{{{SHORT}}}"),
 }
@@ -148,8 +148,8 @@ def test_names_that_are_written_back_are_harmless(world):
     calls = (
         ("mr", "open", CONV, "--source", "draft", "--title", title),
         ("mr", "close", CONV, "4", "--reason", PAYLOAD),
-        ("decisions", "accept", CONV, f"{world.candidate}.1", "--topic", f"tabs {SHORT}"),
-        ("decisions", "dismiss", CONV, f"{world.candidate}.2", "--reason", PAYLOAD),
+        ("decisions", CONV, "--accept", f"{world.candidate}.1", "--topic", f"tabs {SHORT}"),
+        ("decisions", CONV, "--dismiss", f"{world.candidate}.2", "--reason", PAYLOAD),
         ("uncompact", f"{CONV}/main", "--reason", PAYLOAD),
     )
     for words in calls:

@@ -58,12 +58,12 @@ def test_a_door_refuses_and_names_message_rule_and_line(planted, tmp_path, door)
     assert TOKEN not in text
     assert KEY not in text
     assert re.search(r"message [a-z2-7]{8}, line 1: github-token \([0-9a-f]{8}\)", text)
-    assert "--redact" in text
+    assert "--secrets redact" in text
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_door_redacts_if_asked_to(planted, tmp_path, door):
-    done = run(planted, door, "--redact")
+    done = run(planted, door, "--secrets", "redact")
     text = written(done, tmp_path)
     assert done.returncode in ({1} if "--diff" in door else {0}), done.stderr
     assert TOKEN not in text
@@ -74,7 +74,7 @@ def test_a_door_redacts_if_asked_to(planted, tmp_path, door):
 
 @pytest.mark.parametrize("door", [door for door in DOORS if "--diff" not in door])
 def test_a_door_lets_secrets_pass_once(planted, tmp_path, door):
-    done = run(planted, door, "--allow-secrets")
+    done = run(planted, door, "--secrets", "allow")
     assert done.returncode == 0, done.stderr
     assert TOKEN in written(done, tmp_path)
     assert run(planted, door, "--force" if "FILE" in door else "--quiet").returncode == 1
@@ -82,12 +82,12 @@ def test_a_door_lets_secrets_pass_once(planted, tmp_path, door):
 
 def test_the_memory_is_a_door(store):
     store.run("memory", "add", f"use {TOKEN} to deploy")
-    assert TOKEN not in store.run("memory", "context", "--redact")
+    assert TOKEN not in store.run("memory", "context", "--secrets", "redact")
     assert store.run_refused("memory", "context", code=1)["kind"] == "secrets"
-    assert TOKEN in store.run("memory", "context", "--allow-secrets")
+    assert TOKEN in store.run("memory", "context", "--secrets", "allow")
     store.append("main", "hello")
     assert store.run_main("history", store.id, "--for-prompt", "--with-memory").returncode == 1
-    assert TOKEN not in store.run("history", store.id, "--for-prompt", "--with-memory", "--redact")
+    assert TOKEN not in store.run("history", store.id, "--for-prompt", "--with-memory", "--secrets", "redact")
 
 
 def test_the_report_of_a_check_has_no_secret(planted, tmp_path):
@@ -100,7 +100,7 @@ def test_the_report_of_a_check_has_no_secret(planted, tmp_path):
 
 
 def test_both_options_are_refused(planted):
-    error = planted.run_refused("export", planted.id, "--redact", "--allow-secrets", code=2)
+    error = planted.run_refused("export", planted.id, "--secrets", "redact", "--secrets", "allow", code=2)
     assert "cannot be combined" in error["message"]
 
 
@@ -114,7 +114,7 @@ def test_no_form_of_a_secret_leaves_by_an_export(store, form):
     store.append("main", hidden)
     for name in ("json", "md"):
         assert store.run_main("export", store.id, "--format", name).returncode == 1
-        done = store.run_main("export", store.id, "--format", name, "--redact")
+        done = store.run_main("export", store.id, "--format", name, "--secrets", "redact")
         assert done.returncode == 0, done.stderr
         assert TOKEN not in done.stdout
         assert encoded(f"user:{TOKEN}") not in done.stdout
@@ -124,7 +124,7 @@ def test_no_form_of_a_secret_leaves_by_an_export(store, form):
 def test_redacted_json_stays_json_and_equal_secrets_have_equal_placeholders(store):
     store.append("main", in_json(f'a "quoted" \\ path {TOKEN}', 2))
     store.append("main", f"again {TOKEN}, and {KINDS[2][1]}")
-    export = json.loads(store.run("export", store.id, "--format", "json", "--redact"))
+    export = json.loads(store.run("export", store.id, "--format", "json", "--secrets", "redact"))
     first, second = (message["parts"][0]["text"] for message in export["messages"])
     inner = json.loads(json.loads(first)["output"])["output"]
     (mark,) = PLACEHOLDER.findall(inner)
@@ -139,7 +139,7 @@ def test_titles_and_names_of_branches_are_looked_at(store):
     store.run("rename", store.id, "--title", f"about {TOKEN}")
     error = store.run_refused("export", store.id, code=1)
     assert "the title or a name of conv-001" in error["message"]
-    assert TOKEN not in store.run("export", store.id, "--redact")
+    assert TOKEN not in store.run("export", store.id, "--secrets", "redact")
 
 
 def test_an_amended_text_is_redacted_and_still_the_amended_one(store):
@@ -147,10 +147,10 @@ def test_an_amended_text_is_redacted_and_still_the_amended_one(store):
     message = store.append("main", "use the old key")
     store.run("amend", store.id, message, f"use {TOKEN}")
     for form in ("openai", "md"):
-        text = store.run("export", store.id, "--format", form, "--redact")
+        text = store.run("export", store.id, "--format", form, "--secrets", "redact")
         assert TOKEN not in text
         assert PLACEHOLDER.search(text)
-    assert "old key" not in store.run("export", store.id, "--format", "openai", "--redact")
+    assert "old key" not in store.run("export", store.id, "--format", "openai", "--secrets", "redact")
 
 
 def test_the_key_of_the_ids_is_in_the_store_and_in_no_object(planted, tmp_path):
@@ -170,18 +170,18 @@ def test_show_log_and_cat_are_no_doors(planted):
 def test_a_project_file_with_a_secret_is_left_out_and_named(store, tmp_path):
     """R6: names are not enough."""
     (tmp_path / "notes.txt").write_text(f"first\ntoken {TOKEN}\n")
-    store.append("main", "look at the notes", "--file", "read:notes.txt")
+    store.append("main", "look at the notes", "--data", '{"files": [{"op": "read", "path": "notes.txt"}]}')
     context = ["context", store.id, "--max-tokens", "5000", "--mode", "files", "--json"]
     (skipped,) = store.run(*context)["files_skipped"]
     assert skipped == {"path": "notes.txt", "reason": "has a possible secret: github-token, line 2"}
-    redacted = store.run(*context, "--redact")
+    redacted = store.run(*context, "--secrets", "redact")
     assert PLACEHOLDER.search(redacted["formatted_history"])
-    assert TOKEN in store.run(*context, "--allow-secrets")["formatted_history"]
+    assert TOKEN in store.run(*context, "--secrets", "allow")["formatted_history"]
 
 
 def test_a_short_word_in_a_placeholder_does_not_look_like_a_secret(store):
     store.append("main", f"password={MIXED[:30]}")
-    text = store.run("export", store.id, "--redact")
+    text = store.run("export", store.id, "--secrets", "redact")
     store.append("main", text)
     store.run("rewind", store.id, "-n", "2")
     store.append("main", text)
@@ -205,7 +205,7 @@ def test_the_name_of_a_field_of_a_typed_message_is_looked_at(store, door):
     store.append_typed("main", "priority", {"task": "a", "urgency": "high", TOKEN: {"x": 1}}, "carol")
     done = run(store, door)
     assert (done.returncode, done.stdout) == (1, "")
-    assert TOKEN[4:] not in run(store, door, "--redact").stdout
+    assert TOKEN[4:] not in run(store, door, "--secrets", "redact").stdout
 
 
 @pytest.mark.parametrize("door", [door for door in READERS if "--task" not in door])
@@ -215,7 +215,7 @@ def test_names_of_authors_and_branches_are_replaced(store, tmp_path, door):
     store.append(KEY, "on the branch", author=TOKEN)
     where = door.replace("CONV", f"CONV/{KEY}")
     assert run(store, where).returncode == 1
-    done = run(store, where, "--redact")
+    done = run(store, where, "--secrets", "redact")
     text = written(done, tmp_path).replace("\\", "")
     assert done.returncode == 0, done.stderr
     assert TOKEN[4:] not in text

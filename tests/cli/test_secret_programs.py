@@ -70,7 +70,7 @@ def test_the_command_of_bisect_reads_no_secret(planted, tmp_path, given):
     data = {"topic": "deploy", "decision": f"with {TOKEN}"}
     planted.append_typed("main", "decision", data, "carol")
     command = ["sh", "-c", "! tee -a read.txt | grep -q redacted"]
-    done = planted.run_main("bisect", "run", planted.id, "--input", given, "--", *command)
+    done = planted.run_main("bisect", planted.id, "--input", given, "--", *command)
     assert done.returncode == 0, done.stderr
     text = read_by_program(tmp_path)
     assert has_none(text)
@@ -79,7 +79,7 @@ def test_the_command_of_bisect_reads_no_secret(planted, tmp_path, given):
 
 def test_the_message_for_bisect_stays_json(planted, tmp_path):
     command = ["sh", "-c", "! tee -a read.txt | grep -q redacted"]
-    planted.run_main("bisect", "run", planted.id, "--input", "message", "--", *command)
+    planted.run_main("bisect", planted.id, "--input", "message", "--", *command)
     for line in read_by_program(tmp_path).splitlines():
         assert json.loads(line)["author"]["name"] == "carol"
 

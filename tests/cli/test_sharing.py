@@ -178,8 +178,8 @@ def test_a_remote_is_shown_renamed_and_moved(run, shared, bare):
 def test_a_project_and_a_year_choose_conversations(run, bare, tmp_path):
     project = tmp_path / "shop"
     project.mkdir()
-    run("new", "--title", "In the shop", "--project", str(project))
-    run("new", "--title", "Elsewhere", "--project", str(tmp_path / "other"))
+    run("new", "In the shop", "--project", str(project))
+    run("new", "Elsewhere", "--project", str(tmp_path / "other"))
     run("remote", "add", "origin", bare)
     assert "this store has no conversation of 1999" in run("push", "--year", "1999", code=4).stderr
     assert run("push", "--project", str(project)).stdout.startswith("conv-001\tnew")

@@ -165,7 +165,7 @@ def test_everything_that_a_remote_has_lost_is_sent_again(run, shared):
 @pytest.fixture
 def two(run, shared):
     """Two conversations that two stores have."""
-    run("new", "--title", "Logout")
+    run("new", "Logout")
     run("append", "conv-002", "--as", "carol", "bye")
     run("push", "conv-002")
     run("fetch", store="b")
@@ -253,7 +253,7 @@ def test_the_active_branch_is_named_whoever_named_it_before(run, shared):
 @pytest.mark.slow
 def test_a_push_that_sends_something_new_names_what_others_have_deleted(run, two):
     run("push", "--delete", "conv-002", "--yes")
-    run("new", "--title", "More", store="b")
+    run("new", "More", store="b")
     run("append", "conv-003", "--as", "dave", "more", store="b")
     assert "1 conversation was deleted on origin: conv-002" in run("push", "conv-003", store="b").stderr
     assert "deleted on" not in run("fetch", store="b").stderr
@@ -315,7 +315,7 @@ def test_an_undo_of_what_came_after_a_push_says_nothing_of_it(run, shared):
 def test_an_undo_after_a_push_that_learned_what_was_purged_takes_back_ones_own_command(run, two):
     run("purge", "conv-002", "--whole", "--yes")
     run("push", "--purged")
-    run("new", "--title", "Of b", store="b")
+    run("new", "Of b", store="b")
     run("append", "conv-003", "--as", "dave", "mine", store="b")
     run("push", "conv-003", store="b")
     assert "what others have purged" in run("operations", "list", store="b").stdout

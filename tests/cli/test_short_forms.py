@@ -136,23 +136,11 @@ def test_a_mistyped_conversation_does_not_become_a_branch(conversation):
     assert conversation.run_refused("branch", "conv-999", code=4)
 
 
-def test_a_file_is_blamed_as_in_git(conversation):
-    message = conversation.append("main", "wrote it", "--file", "edit:src/app.py")
-    for words in (["src/app.py"], [conversation.id, "src/app.py"], [conversation.id, "--file", "src/app.py"]):
-        assert conversation.run("blame", *words, "--json")["rows"][0]["message"]["id"] == message
-
-
 def test_messages_of_a_file_are_listed_without_naming_the_conversation(conversation):
-    conversation.append("main", "wrote it", "--file", "edit:src/app.py")
+    conversation.append("main", "wrote it", "--data", '{"files": [{"op": "edit", "path": "src/app.py"}]}')
     conversation.append("main", "more")
     assert log_texts(conversation, "--", "src/app.py") == ["wrote it"]
     assert log_texts(conversation, "--author", "src/app.py", "--", "src/app.py") == []  # was taken for a conversation
-
-
-def test_the_author_is_given_by_either_option(conversation):
-    for option in ("--as", "--author"):
-        conversation.run("append", "@", option, "planner", "plan")
-        assert conversation.run("log", "-1", "--json")["author"] == "planner"
 
 
 def test_an_alias_stands_for_words_of_a_command(conversation, alias):
@@ -194,7 +182,7 @@ def test_an_alias_in_the_configuration_of_a_store_is_ignored(conversation):
 
 def test_a_conversation_may_have_the_name_with_which_another_one_begins(conversation):
     """`new --id main` said that `main` exists, if there was a conversation `mainline`."""
-    conversation.run("new", "--id", "mainline", "--title", "has metadata")
+    conversation.run("new", "--id", "mainline", "has metadata")
     assert conversation.run("new", "--id", "main", "--json")["id"] == "main"
     conversation.run("rename", "main", "mainl")
     assert conversation.run_refused("rename", "mainl", "mainline", code=1)["message"].endswith("already exists")

@@ -37,9 +37,3 @@ def test_a_conversation_is_counted(store):
         False,
         False,
     )
-
-
-def test_without_a_conversation_the_store_is_counted(store):
-    seen = stats(store)
-    assert (seen["conversations"], "conversation" in seen) == (2, False)
-    assert seen["messages"] == stats(store, "conv-002")["messages"] + stats(store, "conv-001")["messages"]

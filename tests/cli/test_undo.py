@@ -18,7 +18,7 @@ def busy(tmp_path, monkeypatch):
     """Make two conversations, and append to the first one."""
     monkeypatch.setattr(clock, "random_bytes", hashed_counter())
     made = Conversation(tmp_path)
-    made.run("conv", "new", "--title", "B")
+    made.run("conv", "new", "B")
     made.run("conv", "append", made.id, "oops")
     return made
 

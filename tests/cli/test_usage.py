@@ -32,7 +32,7 @@ def usage(store, *words, code=0, env=None):
 
 
 def test_a_pipe_has_a_row_for_each_day(store):
-    assert usage(store, "--utc").stdout.splitlines() == [
+    assert usage(store).stdout.splitlines() == [
         "2026-01-05\t1\t1000\t0\t0\t0\t100\t0\t0.007500\t0",
         "2026-02-01\t1\t1000\t0\t0\t0\t100\t0\t\t1",
     ]
@@ -53,9 +53,9 @@ def test_options_choose_answers(store):
 
 
 def test_a_day_as_until_includes_all_of_it(store):
-    done = usage(store, "--utc", "--since", "2026-01-05", "--until", "2026-01-05")
+    done = usage(store, "--since", "2026-01-05", "--until", "2026-01-05")
     assert (done.stdout[:12], done.stdout.count("\n"), done.stderr) == ("2026-01-05\t1", 1, "")
-    assert usage(store, "--utc", "--since", "2026-01-05", "--until", "2026-01-05T09:00:00Z").stdout == ""
+    assert usage(store, "--since", "2026-01-05", "--until", "2026-01-05T09:00:00Z").stdout == ""
 
 
 def test_days_of_the_options_are_those_of_the_rows(store):
@@ -79,11 +79,10 @@ def test_templates_have_the_fields(store):
     ]
 
 
-def test_prices_are_those_of_a_file_or_of_the_setting(store, tmp_path):
+def test_prices_are_those_of_the_setting(store, tmp_path):
     path = tmp_path / "prices.json"
     path.write_text(json.dumps({"currency": "EUR", "models": [{"models": ["stub"], "input": 1000, "output": 0}]}))
-    for words in (("--prices", str(path)), ()):
-        env = {} if words else {"SCOPES_PRICES": str(path)}
+    for words, env in ((("-c", f"scopes.prices={path}"), {}), ((), {"SCOPES_PRICES": str(path)})):
         document = json.loads(usage(store, *words, "--json", env=env).stdout)
         assert (document["total"]["cost_micros"], document["prices"]["path"]) == (1, str(path))
 
@@ -101,9 +100,9 @@ def test_a_store_names_no_file_of_prices(store, tmp_path):
     [
         (("--by", "hour"), 2, "'hour' is not a valid value of --by"),
         (("--by", "day,week"), 2, "--by names a period or a word twice"),
-        (("--prices", "/missing"), 9, "cannot read the prices in /missing"),
+        (("-c", "scopes.prices=/missing"), 9, "cannot read the prices in /missing"),
         (("missing",), 4, "missing"),
-        (("--statusline", "--by", "day"), 2, "--statusline can be combined with --utc and --prices only"),
+        (("--statusline", "--since", "today"), 2, "--statusline cannot be combined with other options"),
         (("--since", "2026-02-01", "--until", "2026-01-01"), 2, "is after --until"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`scopes watch` as a process: beside an agent that writes, with signals, damaged stores and hooks."""
+"""`scopes import --watch` as a process: beside an agent that writes, with signals, damaged stores and hooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from scopes.store.repository import create_store
 from scopes.store.transactions import exclusive_write
 from tests.cli.running import PRODUCT, PROGRAM, command_line, environment, scopes
 from tests.importers.formats.claude_code.logs import Log
-from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout
 from tests.support.examples import amount
 from tests.support.fork_server import StartedProgram
 from tests.support.hook_agent import HookAgent, texts_of
@@ -27,17 +26,17 @@ SECONDS = 60
 
 
 class Watch:
-    """A running `scopes watch`; with words before it or options, in an interpreter of its own."""
+    """A running `scopes import --watch`; with words before it or options, in an interpreter of its own."""
 
     def __init__(self, *words, cwd=None, before=(), program=PROGRAM, **options):
         streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
         if before or options:
-            command = [*before, *command_line("watch", *words, table=PRODUCT, program=program)]
+            command = [*before, *command_line("import", "--watch", *words, table=PRODUCT, program=program)]
             streams["stdout"] = subprocess.PIPE
             self.process = subprocess.Popen(command, env=environment(), cwd=cwd, **streams, **options)
         else:
             self.process = StartedProgram(
-                program, [PRODUCT, "watch", *words], environment(), cwd=str(cwd or os.getcwd()), **streams
+                program, [PRODUCT, "import", "--watch", *words], environment(), cwd=str(cwd or os.getcwd()), **streams
             )
 
     def begin(self):
@@ -78,13 +77,9 @@ def watch():
             each.process.communicate()
 
 
-each_way = pytest.mark.parametrize("way", [(), ("--poll", "0.1")], ids=["by-the-system", "polled"])
-
-
-@each_way
-def test_every_turn_is_a_line_and_in_the_store(agent, watch, way):
+def test_every_turn_is_a_line_and_in_the_store(agent, watch):
     agent.turn(1)
-    running = watch("--json", *way)
+    running = watch("--json")
     first = running.row()
     assert (first["kind"], first["conversation"], first["messages"]) == ("source-recorded", "conv-001", 2)
     for number in (2, 3):
@@ -95,10 +90,9 @@ def test_every_turn_is_a_line_and_in_the_store(agent, watch, way):
     assert running.end() == (0, f"watching {agent.session.parent.parent}\n")
 
 
-@each_way
-def test_an_agent_that_begins_later_is_found(sealed_world, tmp_path, watch, way):
+def test_an_agent_that_begins_later_is_found(sealed_world, tmp_path, watch):
     """No folder of an agent exists when the watch begins."""
-    running = watch("--json", *way)
+    running = watch("--json")
     assert running.begin() == "for the first session of an agent"
     agent = HookAgent(sealed_world, tmp_path)
     agent.turn(1)
@@ -109,7 +103,7 @@ def test_an_agent_that_begins_later_is_found(sealed_world, tmp_path, watch, way)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_with_success(agent, watch, number):
     agent.turn(1)
-    running = watch("--json", "--poll", "0.1")
+    running = watch("--json")
     running.row()
     running.begin()
     assert running.end(number) == (0, "")
@@ -119,7 +113,7 @@ def test_a_signal_ends_it_with_success(agent, watch, number):
 def test_in_the_background_of_a_script_only_a_term_signal_ends_it(agent, watch):
     """A shell that is not interactive starts what ends with `&` with SIGINT ignored."""
     agent.turn(1)
-    running = watch("--json", "--poll", "0.1", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    running = watch("--json", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     running.row()
     running.begin()
     running.process.send_signal(signal.SIGINT)
@@ -128,55 +122,19 @@ def test_in_the_background_of_a_script_only_a_term_signal_ends_it(agent, watch):
     assert running.end(signal.SIGTERM) == (0, "")
 
 
-def test_the_help_says_how_to_end_it_in_the_background():
-    assert "kill PID" in " ".join(scopes("watch", "--help", table=PRODUCT).stdout.split())
-
-
 def test_a_signal_that_the_parent_ignores_stays_ignored(agent, watch):
     """`nohup scopes watch`."""
     agent.turn(1)
-    running = watch("--json", "--poll", "0.1", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    running = watch("--json", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     running.begin()
     running.process.send_signal(signal.SIGHUP)
     agent.turn(2)
     assert running.row()["messages"] == 2
 
 
-def test_once_imports_what_is_there_and_ends(agent):
-    agent.turn(1)
-    first = scopes("watch", "--once", table=PRODUCT)
-    assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout.split("\t")[1:] == ["conv-001", "2", f"{agent.session}\n"]
-    assert scopes("watch", "--once", table=PRODUCT).stdout == ""
-    agent.turn(2)
-    assert scopes("watch", "--once", "--json", table=PRODUCT).stdout.count("\n") == 1
-    assert agent.texts() == texts_of(1, 2)
-
-
-@pytest.mark.parametrize("name", ["plain.txt", "empty", "missing"])
-def test_once_with_nothing_to_import_fails_as_an_import_does(tmp_path, name):
-    (tmp_path / "plain.txt").write_text("hello\n")
-    (tmp_path / "empty").mkdir()
-    done, same = (scopes(*words, str(tmp_path / name), table=PRODUCT) for words in (("watch", "--once"), ("import",)))
-    assert done.returncode == same.returncode == (4 if name == "missing" else 7)
-    assert name in done.stderr
-    assert done.stderr.partition("\n")[0].count("error:") == 1
-
-
-def test_once_says_which_of_several_files_it_could_not_import(agent, tmp_path):
-    agent.turn(1)
-    (tmp_path / "plain.txt").write_text("hello\n")
-    words = (str(agent.session), str(tmp_path / "plain.txt"))
-    for rows in (1, 0):
-        done = scopes("watch", "--once", *words, table=PRODUCT)
-        assert done.stdout.count("\n") == rows
-        assert f"note: {tmp_path}/plain.txt: unknown format" in done.stderr
-        assert done.returncode == scopes("import", *words, table=PRODUCT).returncode == 1
-
-
 def test_a_named_file_that_is_no_transcript_yet_is_watched_with_a_note(agent, watch, tmp_path):
     (tmp_path / "later.jsonl").write_text("hello\n")
-    running = watch(str(tmp_path / "later.jsonl"), "--json", "--poll", "0.1")
+    running = watch(str(tmp_path / "later.jsonl"), "--json")
     assert running.process.stderr.readline() == f"note: {tmp_path}/later.jsonl: unknown format\n"
     assert running.process.stderr.readline().startswith("hint: ")
     running.begin()
@@ -185,38 +143,22 @@ def test_a_named_file_that_is_no_transcript_yet_is_watched_with_a_note(agent, wa
     assert running.row()["messages"] == 2
 
 
-def test_a_note_about_transcripts_comes_at_the_first_start_only(sealed_world):
-    folder = sealed_world / ".codex/sessions/2026/01/01"
-    folder.mkdir(parents=True)
-    fork = Rollout(THREAD, forked_from_id=PARENT).turn().user("prompt").say("answer")
-    (folder / f"rollout-2026-01-01T10-00-00-{THREAD}.jsonl").write_bytes(fork.data())
-    first, second = (scopes("watch", "--once", table=PRODUCT) for _ in range(2))
-    assert f"continues {PARENT}, which is not imported" in first.stderr
-    assert (second.returncode, second.stderr) == (0, "")
-    assert "which is not imported" in scopes("import", str(folder), table=PRODUCT).stderr
-
-
-def test_once_without_any_agent_is_no_error(sealed_world):
-    done = scopes("watch", "--once", table=PRODUCT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
 def test_a_second_watch_for_the_store_is_refused_with_the_number_of_the_first(agent, watch):
     agent.turn(1)
-    running = watch("--json", "--poll", "0.1")
+    running = watch("--json")
     running.row()
-    done = scopes("watch", table=PRODUCT)
+    done = scopes("import", "--watch", table=PRODUCT)
     assert done.returncode == 6
     assert f"process {running.process.pid} watches for this store already" in done.stderr
     running.process.kill()
     running.process.wait()
-    watch("--json", "--poll", "0.1")
+    watch("--json")
     agent.turn(2)
     agent.wait_for_texts(*texts_of(1, 2))
 
 
 def test_half_a_line_is_left_until_it_is_complete(agent, watch):
-    running = watch("--json", "--poll", "0.1")
+    running = watch("--json")
     agent.turn(1)
     assert running.row()["messages"] == 2
     agent.log.user("prompt 2")
@@ -226,28 +168,26 @@ def test_half_a_line_is_left_until_it_is_complete(agent, watch):
     agent.wait_for_texts(*texts_of(1, 2))
 
 
-@each_way
 @pytest.mark.slow
-def test_half_a_line_at_the_end_is_no_damage_to_a_watch_and_is_to_an_import(agent, watch, way):
+def test_half_a_line_at_the_end_is_no_damage_to_a_watch_and_is_to_an_import(agent, watch):
     agent.turn(1)
     agent.log.user("prompt 2")
     agent.flush(cut=20)
-    running = watch("--json", *way)
+    running = watch("--json")
     running.row()
     agent.log.answer("msg_2", {"type": "text", "text": "answer 2"})
     agent.log.user("prompt 3")
     agent.flush(cut=20)
     running.row()
     assert running.end() == (0, f"watching {agent.session.parent.parent}\n")
-    for words in (("import", str(agent.session)), ("watch", "--once")):
+    for words in (("import", str(agent.session)), ("import",)):
         assert "truncated (incomplete last record)" in scopes(*words, table=PRODUCT).stderr
 
 
-@each_way
 @pytest.mark.slow
-def test_files_that_vanish_and_come_back_lose_nothing_of_the_store(agent, watch, way):
+def test_files_that_vanish_and_come_back_lose_nothing_of_the_store(agent, watch):
     """Agents delete old sessions, and some the ones in use."""
-    running = watch("--json", *way)
+    running = watch("--json")
     agent.turn(1)
     running.row()
     kept = agent.session.read_bytes()
@@ -261,10 +201,10 @@ def test_files_that_vanish_and_come_back_lose_nothing_of_the_store(agent, watch,
 
 def test_a_store_that_cannot_be_written_is_one_note_and_written_later(agent, watch, monkeypatch):
     agent.turn(1)
-    assert scopes("watch", "--once", table=PRODUCT).returncode == 0
+    assert scopes("import", table=PRODUCT).returncode == 0
     limit = (0, resource.RLIM_INFINITY)  # every write to a file fails, as on a full disk
     running = watch(
-        "--json", "--poll", "0.1", program=f"from scopes.live import watch; watch.RETRY_SECONDS = 1; {PROGRAM}",
+        "--json", program=f"from scopes.live import watch; watch.RETRY_SECONDS = 1; {PROGRAM}",
         preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, limit)),
     )  # fmt: skip
     running.begin()
@@ -297,18 +237,17 @@ def second_session(agent):
     return other
 
 
-@each_way
-def test_kills_at_any_moment_lose_nothing_and_double_nothing(agent, watch, way):
+def test_kills_at_any_moment_lose_nothing_and_double_nothing(agent, watch):
     """The files of agents are the record until a watch has imported them: the next one takes all."""
     other, rounds = second_session(agent), amount(20, 3)
     for number in range(1, rounds + 1):
-        running = watch("--json", *way)
+        running = watch("--json")
         agent.turn(number)
         other.turn(100 + number)
         time.sleep(0.7 * number / rounds)
         running.process.kill()
         running.process.wait()
-    assert scopes("watch", "--once", table=PRODUCT).returncode == 0
+    assert scopes("import", table=PRODUCT).returncode == 0
     first, second = sorted((agent.texts(each) for each in ("conv-001", "conv-002")), key=lambda texts: len(texts[0]))
     assert (first, second) == (texts_of(*range(1, rounds + 1)), texts_of(*range(101, 101 + rounds)))
     assert agent.conversations(open_store(agent.store)) == ["conv-001", "conv-002"]
@@ -317,7 +256,7 @@ def test_kills_at_any_moment_lose_nothing_and_double_nothing(agent, watch, way):
 
 def test_imports_during_a_watch_record_each_turn_once(agent, watch):
     agent.turn(1)
-    watch("--json", "--poll", "0.05").begin()
+    watch("--json").begin()
     for number in range(2, 8):
         agent.turn(number)
         assert scopes("import", table=PRODUCT).returncode == 0
@@ -328,7 +267,7 @@ def test_imports_during_a_watch_record_each_turn_once(agent, watch):
 def test_a_session_file_that_is_renamed_and_started_anew_loses_nothing(agent, watch):
     """As programs that rotate logs do."""
     agent.turn(1)
-    running = watch("--json", "--poll", "0.05")
+    running = watch("--json")
     running.row()
     running.begin()
     os.rename(agent.session, f"{agent.session}.1")
@@ -378,7 +317,7 @@ def test_the_store_of_a_project_takes_only_its_sessions(agent, watch, tmp_path, 
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     assert scopes("-C", str(tmp_path), "init", table=PRODUCT).returncode == 0
     agent.store = str(tmp_path / ".git/scopes")
-    running = watch("--json", "--poll", "0.1", cwd=tmp_path)
+    running = watch("--json", cwd=tmp_path)
     running.begin()
     agent.turn(1)  # of /home/carol/shop
     for record in agent.log.records:
@@ -394,7 +333,7 @@ def test_a_file_that_was_named_is_taken_whatever_its_project(agent, watch, tmp_p
     monkeypatch.delenv("SCOPES_STORE")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     assert scopes("-C", str(tmp_path), "init", table=PRODUCT).returncode == 0
-    running = watch(str(agent.session), "--json", "--poll", "0.1", cwd=tmp_path)
+    running = watch(str(agent.session), "--json", cwd=tmp_path)
     running.begin()
     agent.turn(1)  # of /home/carol/shop
     assert running.row()["source"] == str(agent.session)
@@ -403,18 +342,18 @@ def test_a_file_that_was_named_is_taken_whatever_its_project(agent, watch, tmp_p
 def test_a_folder_can_be_named_and_one_that_is_not_there_is_an_error(agent, watch, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    running = watch(str(folder), "--json", "--poll", "0.1")
+    running = watch(str(folder), "--json")
     assert running.begin() == str(folder)
     agent.turn(1)
     shutil.copy(agent.session, folder / "copy.jsonl")
     assert running.row()["source"] == str(folder / "copy.jsonl")
-    assert scopes("watch", str(tmp_path / "nowhere"), table=PRODUCT).returncode == 4
-    assert scopes("watch", "--poll", "0", table=PRODUCT).returncode == 2
+    assert scopes("import", "--watch", str(tmp_path / "nowhere"), table=PRODUCT).returncode == 4
+    assert scopes("import", "--watch", "--dry-run", table=PRODUCT).returncode == 2
 
 
 def test_a_reader_that_goes_away_ends_it_in_silence(agent, watch):
     agent.turn(1)
-    running = watch("--json", "--poll", "0.1")
+    running = watch("--json")
     running.row()
     running.begin()
     running.process.stdout.close()
@@ -424,42 +363,16 @@ def test_a_reader_that_goes_away_ends_it_in_silence(agent, watch):
     running.process.stderr.close()
 
 
-@pytest.mark.parametrize("manager", ["systemd", "launchd"])
-def test_a_unit_starts_this_program_with_the_store(manager, sealed_world):
-    done = scopes("watch", "/sessions", "--poll", "5", "--print-unit", manager, table=PRODUCT)
-    assert done.returncode == 0
-    assert all(word in done.stdout for word in ("/sessions", "--poll"))
-    assert os.environ["SCOPES_STORE"] in done.stdout
-    assert "__main__.py" in done.stdout
-
-
-def test_another_service_manager_is_a_mistake_of_usage():
-    assert scopes("watch", "--print-unit", "runit", table=PRODUCT).returncode == 2
-
-
-@pytest.mark.parametrize("option", [("--print-unit", "systemd"), ("--poll", "5")])
-def test_an_option_that_says_the_opposite_of_once_is_refused(option):
-    done = scopes("watch", "--once", *option, table=PRODUCT)
-    assert done.returncode == 2
-    assert f"--once cannot be combined with {option[0]}" in done.stderr
-
-
-@pytest.mark.parametrize("words", [("watch", "--poll"), ("summarize", "--ratio")])
+@pytest.mark.parametrize("words", [("summarize", "--ratio")])
 def test_a_value_that_is_no_number_is_named_in_plain_words(words):
     done = scopes(*words, "abc", table=PRODUCT)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == f"error: invalid value for '{words[1]}': 'abc' is not a number"
 
 
-def test_a_unit_that_could_not_run_is_not_printed():
-    done = scopes("watch", "--poll", "0", "--print-unit", "systemd", table=PRODUCT)
-    assert (done.returncode, done.stdout) == (2, "")
-
-
-@each_way
 @pytest.mark.slow
-def test_what_once_says_about_a_file_a_running_watch_says_once_too(agent, watch, way):
-    running = watch("--json", *way)
+def test_what_once_says_about_a_file_a_running_watch_says_once_too(agent, watch):
+    running = watch("--json")
     running.begin()
     agent.turn(1)
     running.row()
@@ -473,10 +386,9 @@ def test_what_once_says_about_a_file_a_running_watch_says_once_too(agent, watch,
     assert (code, problems.count("could not be read")) == (0, 1), problems
 
 
-@each_way
 @pytest.mark.slow
-def test_a_new_file_of_an_unknown_format_is_named_once(agent, watch, way):
-    running = watch("--json", *way)
+def test_a_new_file_of_an_unknown_format_is_named_once(agent, watch):
+    running = watch("--json")
     running.begin()
     other = agent.session.with_name("notes.jsonl")
     other.write_text("no transcript\n")

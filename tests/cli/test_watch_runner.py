@@ -31,9 +31,9 @@ def watch(agent, capsys):
     started = []
 
     def start():
-        invocation = Invocation(["--json", "watch"], os.environ)
-        run = watch_runner.WatchRun(invocation, [], poll=0.05, all_projects=False)
-        started.append(run.run(once=False))
+        invocation = Invocation(["--json", "import", "--watch"], os.environ)
+        run = watch_runner.WatchRun(invocation, [])
+        started.append(run.run())
         return started[-1]
 
     yield start
@@ -80,7 +80,7 @@ def test_the_first_import_is_in_another_process_whose_memory_is_freed(watch, tmp
 def test_what_later_sessions_are_compared_with_is_read_in_that_process_too(watch, agent):
     rows = watch()
     next(rows)
-    index = Invocation(["watch"], os.environ).index_directory
+    index = Invocation(["import", "--watch"], os.environ).index_directory
     assert os.path.exists(os.path.join(index, "sessions.sqlite"))
 
 

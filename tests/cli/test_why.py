@@ -158,7 +158,7 @@ def test_a_file_with_a_colon_in_its_name_is_found_in_the_working_tree_and_in_a_r
 @pytest.mark.parametrize(
     ("words", "code", "error", "cure"),
     [
-        ((), 2, "Missing argument", None),
+        ((), 2, "no file given", "--topic"),
         (("app.py:9-2",), 2, "names no lines", "FILE:3-9"),
         (("app.py:abc",), 2, "'abc' in 'app.py:abc' is not a line", "FILE:LINE:COLUMN"),
         (("gone.py:abc",), 4, "there is no file gone.py:abc", "git ls-files"),

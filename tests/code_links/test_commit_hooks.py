@@ -17,6 +17,7 @@ from scopes.code_links.pending_commits import begin_taking
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError
 from scopes.history.sessions import HOOKS
+from scopes.importers.import_sample import SAMPLE_SESSIONS
 from scopes.store.operations import walk_operations
 from scopes.store.projects import find_worktree
 from scopes.store.refs import COMMITS
@@ -418,7 +419,7 @@ def test_an_import_records_the_commits_that_waited(project, monkeypatch, tmp_pat
     os.rename(away, store)
     assert len(project.pending()) == 1
     monkeypatch.chdir(tmp_path)
-    scopes("import", "--sample-sessions", table=PRODUCT)
+    scopes("import", *SAMPLE_SESSIONS, table=PRODUCT)
     assert (project.pending(), who(project, made)) == ([], [("codex", "0199-thread", "call_7")])
     monkeypatch.chdir(project.directory)
     (row,) = json.loads(scopes("hooks", "status", "git", "--json", table=PRODUCT).stdout)["hooks"]

@@ -58,7 +58,7 @@ def test_help_prints_the_manual_of_a_command_on_request(capsys, monkeypatch):
     printed = capsys.readouterr().out
     assert "Programs of agents\nThe program of an agent is any command." in printed
     assert max(map(len, printed.splitlines())) <= 80
-    assert main(["help", "bisect", "run", "--all"]) == 0
+    assert main(["help", "bisect", "--all"]) == 0
     assert "Programs of agents" not in capsys.readouterr().out
 
 

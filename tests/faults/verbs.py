@@ -135,7 +135,7 @@ VERBS = (
     Verb("gc", ("gc",), ("gc",), PACKED, starts_git=True),
     Verb("gc-expire", EXPIRE, EXPIRE, PACKED, starts_git=True),
     Verb("init", ("init",), ("init",), NO_STORE, idempotent=True),
-    Verb("first-new", ("conv", "new", "--title", "First"), ("conv", "new"), NO_STORE, through=("init",)),
+    Verb("first-new", ("conv", "new", "First"), ("conv", "new"), NO_STORE, through=("init",)),
     Verb("first-import", ("conv", "import", "--sample"), ("conv", "import", "--sample"), NO_STORE, through=("init",)),
 )
 
@@ -163,7 +163,7 @@ class _Builder:
         """Make two stores for gc: one never packed, one packed with more loose objects."""
         self._sandbox.restore(None)
         self._begin_with_trash()
-        self._run("conv", "new", "--title", "Kept")
+        self._run("conv", "new", "Kept")
         self._run("conv", "append", "conv-001", "kept")
         self._save(LOOSE)
         self._run("conv", "append", "conv-001", "one")
@@ -187,7 +187,16 @@ class _Builder:
         self._run("gc")
         for conversation in BOTH:
             self._run("conv", "branch", conversation, "idea", "--from", "main~3")
-            self._run("conv", "append", conversation, "--as", "coder", "an idea", "--file", "edit:src/a.py")
+            self._run(
+                "conv",
+                "append",
+                conversation,
+                "--as",
+                "coder",
+                "an idea",
+                "--data",
+                '{"files": [{"op": "edit", "path": "src/a.py"}]}',
+            )
             self._run("conv", "append", f"{conversation}/main", "--as", "planner", "loose on top")
         for conversation in BOTH:
             self._run("conv", "branch", conversation, "fresh", "--from", "main~1")
@@ -220,7 +229,7 @@ class _Builder:
         self._save(IMPORTED)
 
     def _diverge(self, conversation: str) -> None:
-        self._run("conv", "new", "--title", "Login")
+        self._run("conv", "new", "Login")
         self._run("conv", "append", conversation, "--as", "planner", "where it began")
         for name in ("fix", "talk", "behind"):
             self._run("conv", "branch", conversation, "--name", name, "--no-switch")
@@ -229,17 +238,26 @@ class _Builder:
             where = f"{conversation}/{branch}"
             self._run("conv", "append", where, "--as", "lead", "--kind", "decision", "--data", data, "because")
         for words in ("one thing", "another"):
-            self._run("conv", "append", f"{conversation}/talk", "--as", "coder", words, "--file", "edit:src/a.py")
+            self._run(
+                "conv",
+                "append",
+                f"{conversation}/talk",
+                "--as",
+                "coder",
+                words,
+                "--data",
+                '{"files": [{"op": "edit", "path": "src/a.py"}]}',
+            )
 
     def _begin(self, conversation: str) -> None:
-        self._run("conv", "new", "--title", "Login", "--participant", "planner")
+        self._run("conv", "new", "Login", "--participant", "planner")
         for number in range(6):
             self._run("conv", "append", conversation, "--as", "planner", f"message {number} of {conversation}")
         self._run("conv", "branch", conversation, "spare", "--from", "main~1", "--no-switch")
         self._run("conv", "tag", conversation, "v1", "main~2")
 
     def _begin_with_trash(self) -> None:
-        self._run("conv", "new", "--title", "Old", "--id", "old-001")
+        self._run("conv", "new", "Old", "--id", "old-001")
         self._run("conv", "append", "old-001", "thrown away later")
         self._run("conv", "delete", "old-001")
 

@@ -91,7 +91,7 @@ def test_a_real_agent_goes_on_with_a_conversation_of_another(
     monkeypatch.setenv("PWD", str(project))  # OpenCode believes it
     for words in BEFORE.get(name, ()):
         run(programs, words, project)
-    written = json_of("checkout", "conv-001", "--to", name)
+    written = json_of("resume", "conv-001", "--in", name)
     run(programs, [*resume(written["session_id"]), "and the tests?"], project)
     asked = next(body for _, body in model.requests if "and the tests?" in body)
     assert [old for old in OLD if old.strip() not in asked] == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from scopes.cli.commands.show import may_name_message
+
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.names import could_be_id, match_prefix, parse_latest, split_steps, split_time
 

@@ -20,10 +20,14 @@ def conversation(tmp_path, monkeypatch):
     for words in (
         ("plain parser text",),
         ("long " + "many words " * 300,),
-        ("it failed", "--part", call(1)),
-        ("it worked", "--part", call(0)),
-        ("it said no", "--part", json.dumps({"type": "tool_result", "call_id": "c", "output": "x", "is_error": True})),
-        ("status only", "--status", "error"),
+        ("it failed", "--data", f'{{"parts": [{call(1)}]}}'),
+        ("it worked", "--data", f'{{"parts": [{call(0)}]}}'),
+        (
+            "it said no",
+            "--data",
+            json.dumps({"parts": [{"type": "tool_result", "call_id": "c", "output": "x", "is_error": True}]}),
+        ),
+        ("status only", "--data", '{"status": "error"}'),
         ("a ratio foo:bar",),
     ):
         made.run_main("append", made.id, *words)

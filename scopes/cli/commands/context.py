@@ -1,193 +1,99 @@
-"""`scopes context`."""
+"""`scopes context` and `summarize`: what a model reads instead of the whole history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scopes.cli.arguments import (
-    LATEST,
-    STANDARD_OUTPUT,
-    AllowSecrets,
-    FenceMark,
-    Force,
-    Output,
-    Redact,
-    secrets_mode,
-    split_compared,
-)
+from scopes.cli.arguments import LATEST, Limit, MaxTokens, ScopeOrLatestArgument, read_count, read_where
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import MaxTokens, ModelName, Strict, known_model, project_directory, tokenizer_for
+from scopes.cli.token_options import ModelName, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
-from scopes.context.request import Request, new_request
+from scopes.context.request import MODES, new_request
 from scopes.errors import BudgetExhausted, Invalid
-from scopes.render.view_options import ViewOptions, check_layout
-from scopes.secret_scan.clearance import Gate
-from scopes.secrets.gates import gate_of
-from scopes.store.repository import Repository
-from scopes.tokens.count import TokenizerChoice
+from scopes.render.view_options import ViewOptions
 
 if TYPE_CHECKING:
+    from scopes.context.request import Request
     from scopes.context.result import Context
-    from scopes.exporters.export import Exported
+    from scopes.tokens.count import TokenizerChoice
 
-_EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
-
-# What the context is made of.
-WorkItem: TypeAlias = Annotated[
-    str | None, typer.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
-]
-AllMessages: TypeAlias = Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")]
-Candidates: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
-]
-IncludeIgnored: TypeAlias = Annotated[
-    bool, typer.Option("--include-ignored", help="Embed files that git ignores in the project, too")
-]
-
-
-Conversation: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
-]
-Revisions: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
-]
+_ALL = "all"  # of --mode: also what is before the last compaction
 
 
 def context(
     context: typer.Context,
-    conversation: Conversation = None,
-    left: Revisions = None,
-    right: Annotated[str | None, typer.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
-    max_tokens: MaxTokens = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
-    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
+    where: Annotated[
+        str | None,
+        typer.Argument(metavar="[WHERE]", help="A conversation, branch or message (default: @)", show_default=False),
+    ] = None,
+    limit: Limit = None,
     model: ModelName = None,
-    layout: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="markdown, messages (for an interface) or json")
-    ] = "markdown",
-    output: Output = STANDARD_OUTPUT,
-    force: Force = False,
-    work_item: WorkItem = None,
-    include_all: AllMessages = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Show how the budget is used instead")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Compare the contexts of two revisions instead")] = False,
-    at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
-    candidates: Candidates = None,
-    include_ignored: IncludeIgnored = False,
-    mark: FenceMark = None,
-    strict: Strict = False,
-    redact: Redact = False,
-    allow_secrets: AllowSecrets = False,
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="TEXT", help="What it is for: keep what matches")
+    ] = None,
+    max_tokens: MaxTokens = None,
+    mode: Annotated[
+        str | None, typer.Option("--mode", metavar="MODE", help="history, relevance, files, or all of it")
+    ] = None,
+    work_item: Annotated[
+        str | None, typer.Option("--work-item", metavar="ID", help="Every conversation of this work item")
+    ] = None,
+    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="The fenced block to put before a prompt")] = False,
+    tools: Annotated[
+        str | None, typer.Option("--with-tools", metavar="HOW", help="Tool calls as status, full or none")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="OF", help="Memory of this project, of all, or none")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what was kept or dropped, and why")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Say how the budget is used")] = False,
 ) -> int:
-    """Build context within a token budget.
+    """Build context for a model within a budget.
 
-    Contains the newest messages since the last compaction, oldest first, and the files that they touched, with their
-    current content in the project around the current directory. Without --max-tokens the budget is 4000 with --task,
-    and that of the model with --model. With --task the most relevant messages of the whole history are chosen instead.
-    Decisions in effect come first, in at most a fifth of the budget; a message with a superseded or withdrawn one says
-    so. At an earlier message, files have the content that the tools of the conversation recorded. Notes count what was
-    left out, by reason. Recorded text stands as data between two lines with a random mark (--mark fixes it); tags,
-    lines like another speaker or heading, and invisible characters in it are made harmless. Left out are files that may
-    hold secrets, by their names or their content, that git ignores, or that a link leads outside the project.
-
-    A context with possible secrets is refused: the error names the messages and the rules, never a secret. With
-    --redact placeholders take their place, in files too; with --allow-secrets they pass this time.
-
-    With --output the text of a pipe goes into a file, which is written completely or not at all, and overwritten only
-    with --force.
-
-    With --diff two revisions are named as for scopes diff, and the contexts that a model would read there are compared
-    message by message, with the same options: before and after a compaction, or on two branches. Files have their
-    recorded content then. The exit code is 0 if nothing differs, and 1 otherwise.
+    The newest messages since the last compaction, with the files that they touched; with --task what matches it.
+    Recorded text is data between two lines with a random mark. --format messages is for an interface. Possible secrets
+    are refused: see --secrets.
 
     Examples:
-      scopes context conv-001 --max-tokens 8000
-      scopes context --diff conv-001 main fix --task 'why does the login fail'
-      scopes context --work-item SHOP-12 --model gpt-4o --format messages
-      scopes context conv-001 --max-tokens 8000 -o context.md
-      scopes context conv-001/main --json
+      scopes context
+      scopes context --task 'fix the cookie' --max-tokens 4k
+      scopes context --for-prompt | codex exec -
+      scopes context --explain
     """
     invocation: Invocation = context.obj
-    options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
-    _check_options(max_tokens, diff=diff, other_form=options != ViewOptions() or at is not None, left=left)
-    request = new_request(
-        invocation.config(), known_model(invocation, model),
-        where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
-        work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
-        project=project_directory(invocation), mark=mark, include_ignored=include_ignored,
-        secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
-    )  # fmt: skip
-    _check_output(output, report="--diff" if diff else "--explain" if explain else "--stats" if stats else None)
-    tokenizer = tokenizer_for(invocation, model, strict=strict)
-    if diff:
-        repository = invocation.repository()
-        names = split_compared(repository, "context --diff", conversation or LATEST, left, right)
-        from scopes.context.context_diff import diff_contexts
-
-        return invocation.show(diff_contexts(repository, request, tokenizer, invocation.cache_directory, names))
-    build = partial(_build_context, invocation, request, tokenizer, options)
-    if output != STANDARD_OUTPUT:
-        repository = invocation.repository()
-        make = partial(_export, repository, build, layout, gate_of(repository, request.secrets))
-        from scopes.exporters.atomic_save import save_unless_purged
-
-        return invocation.show(save_unless_purged(repository, make, output, force=force))
-    return invocation.show(build(), options=options)
-
-
-def _check_options(max_tokens: int | None, *, diff: bool, other_form: bool, left: str | None) -> None:
-    """Check the options that need no store.
-
-    Raises:
-        Invalid: the budget is 0, a second word is given without --diff, or --diff with another form of output.
-    """
-    if max_tokens == 0:
+    budget = read_count("--max-tokens", max_tokens)
+    if budget == 0:
         raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
-    if diff and other_form:
-        raise Invalid("--diff cannot be combined with --explain, --stats, --at or --format", hint="leave out one")
-    if not diff and left is not None:
-        raise Invalid(f"too many arguments: {left}", hint="to compare two contexts: --diff")
+    tokenizer = tokenizer_for(invocation, model)
+    if for_prompt:
+        from scopes.context.history_block import DEFAULT_TOKENS, MEMORY, TOOLS, HistoryRequest, history, message_limit
+
+        if task or mode or work_item or stats:
+            raise Invalid("--for-prompt takes no --task, --mode, --work-item or --stats", hint="leave them out")
+        block = HistoryRequest(
+            where=read_where(invocation.repository(), where or LATEST), last=message_limit(limit, budget),
+            max_tokens=DEFAULT_TOKENS if budget is None else budget, tools=tools or TOOLS[0],
+            memory=memory or (MEMORY[0] if explain else "none"), secrets=invocation.secrets,
+        )  # fmt: skip
+        return invocation.show(history(invocation.repository(), block, tokenizer), options=ViewOptions(preview=explain))
+    if tools or memory:
+        raise Invalid("--with-tools and --memory belong to --for-prompt", hint="add --for-prompt")
+    if mode not in {None, _ALL, *MODES}:
+        raise Invalid(f"{mode!a} is not a valid mode", hint=f"modes: {', '.join(MODES)}, all")
+    request = new_request(
+        invocation.config(), known_model(invocation, model), max_tokens=budget,
+        where=read_where(invocation.repository(), where or LATEST) if where or not work_item else None,
+        mode=None if mode == _ALL else mode, include_all=mode == _ALL, task=task, work_item=work_item, explain=explain,
+        candidates=limit, project=project_directory(invocation), secrets=invocation.secrets,
+    )  # fmt: skip
+    options = ViewOptions(layout=invocation.form or "markdown", explain=explain, stats=stats)
+    return invocation.show(_build(invocation, request, tokenizer, options), options=options)
 
 
-def _check_output(output: str, *, report: str | None) -> None:
-    """Raise Invalid if a file is named, and a report is printed instead of a context."""
-    if output != STANDARD_OUTPUT and report is not None:
-        raise Invalid(f"--output cannot be combined with {report}", hint="leave out one, or redirect: > FILE")
-
-
-def _export(repository: Repository, build: Callable[[], Context], layout: str, gate: Gate) -> Exported:
-    """Build a context that is written to a file as an export, with the notes of the context."""
-    from scopes.store.repository import Prunes
-
-    prunes = Prunes(repository.path)
-    result = build()
-    name = f"{result.conversation}-context.{_EXTENSIONS[layout]}"
-    from scopes.exporters.export import Exported, ExportedFile
-    from scopes.render.wire.context import write_context
-
-    file = ExportedFile(name, None, [gate.clear(write_context(result, layout).encode(), "the context")])
-    from scopes.store.transactions import unless_pruned
-
-    return Exported(
-        conversation=result.conversation,
-        format=layout,
-        messages=result.turns_included,
-        files=(file,),
-        unless_purged=partial(unless_pruned, repository, prunes),
-        notes=result.notes,
-    )
-
-
-def _build_context(
-    invocation: Invocation, request: Request, tokenizer: TokenizerChoice, options: ViewOptions
-) -> Context:
+def _build(invocation: Invocation, request: Request, tokenizer: TokenizerChoice, options: ViewOptions) -> Context:
     """Build a context.
 
     Raises:
@@ -202,3 +108,41 @@ def _build_context(
                 hint=f"at least: --max-tokens {smallest}",
             )
     return result
+
+
+def summarize(
+    context: typer.Context,
+    where: ScopeOrLatestArgument = LATEST,
+    include_all: Annotated[bool, typer.Option("-a", "--all", help="Also what is summarized already")] = False,
+    compact: Annotated[bool, typer.Option("--compact", help="Contexts begin at this summary from now on")] = False,
+    ratio: Annotated[
+        float | None, typer.Option("--ratio", metavar="SHARE", help="Share of the tokens to keep (default: 0.3)")
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="List the summaries, and which are stale")] = False,
+) -> int:
+    """Summarize new messages.
+
+    The summary is a message that names its sources. The built-in one is of the most important sentences, and works
+    offline; the setting scopes.summarizer names a command of yours. A compaction is taken back with scopes retract.
+
+    Examples:
+      scopes summarize
+      scopes summarize conv-001 --ratio 0.1 --dry-run
+      scopes summarize --compact
+    """
+    invocation: Invocation = context.obj
+    if status and (ratio is not None or include_all or compact):
+        raise Invalid("--status cannot be combined with other options", hint="leave out the other options")
+    from scopes.memory.summaries import list_summaries
+    from scopes.memory.summarize import DEFAULT_RATIO
+    from scopes.memory.summarize import summarize as run_summarize
+
+    repository = invocation.repository()
+    branch = read_where(repository, where)
+    if status:
+        return invocation.show(list_summaries(repository, branch))
+    summary = run_summarize(
+        repository, branch, tokenizer_for(invocation, None).tokenizer, ratio=DEFAULT_RATIO if ratio is None else ratio,
+        include_all=include_all, compact=compact, dry_run=invocation.dry_run,
+    )  # fmt: skip
+    return invocation.show(summary)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import os
+from collections.abc import Callable, Container
 from functools import partial
 from shlex import quote
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import (
-    STANDARD_OUTPUT,
-    AllowSecrets,
-    Force,
-    Output,
-    Redact,
-    secrets_mode,
-)
+from scopes.cli.arguments import LATEST, STANDARD_OUTPUT, Force, Output, read_where
 from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
@@ -25,104 +19,69 @@ from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.ids import Oid
 from scopes.render.progress import progress
-from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
 from scopes.store.repository import Repository
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "a2a", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
-Form: TypeAlias = Literal[
-    "markdown", "md", "html", "json", "jsonl", "openai", "atif", "otel", "a2a", "parquet", "original", "agent-trace",
-    "git-ai",
-]  # fmt: skip
-EveryConversation: TypeAlias = Annotated[
-    bool,
-    typer.Option("--all-conversations", help="With html and --output DIR: a site of all conversations, with an index"),
-]
-OriginalFile: TypeAlias = Annotated[
-    str | None, typer.Option("--source", metavar="NAME", help="The original file to write, if there are several")
-]
-Notes: TypeAlias = Annotated[
-    bool,
-    typer.Option("--notes", help="With agent-trace or git-ai: write notes into the project, in refs/notes/scopes"),
-]
-NotesRef: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--notes-ref", metavar="REF", help="With --notes: another ref; a note there stays"),
-]
 
 
 def export(
     context: typer.Context,
-    where: Annotated[
-        str | None,
-        typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation or one of its branches"),
-    ] = None,
-    form: Annotated[
-        Form | None,
-        typer.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
+    places: Annotated[
+        list[str] | None, typer.Argument(metavar="[WHERE]", help="Conversations or branches (default: @)")
     ] = None,
     output: Output = STANDARD_OUTPUT,
-    include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
-    every_conversation: EveryConversation = False,
-    source: OriginalFile = None,
+    include_all: Annotated[bool, typer.Option("-a", "--all", help="All branches")] = False,
     force: Force = False,
-    notes: Notes = False,
-    notes_ref: NotesRef = None,
-    redact: Redact = False,
-    allow_secrets: AllowSecrets = False,
+    site: Annotated[bool, typer.Option("--site", help="All conversations as web pages, with an index")] = False,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="NAME", help="Which original file, if there are several")
+    ] = None,
+    notes: Annotated[bool, typer.Option("--notes", help="With agent-trace, git-ai: write git notes")] = False,
 ) -> int:
-    """Export a conversation as Markdown, HTML or JSON.
+    """Write a conversation as Markdown, HTML, JSON, ...
 
-    markdown is a transcript to read, html one page for a browser, or with --all-conversations a directory of pages.
-    json and jsonl have everything that is stored, original the imported files, byte for byte. openai, atif, otel, a2a
-    and parquet are for models and programs, agent-trace and git-ai for commits of the project around the current
-    directory. See FORMATS in the manual page. A file is written completely or not at all, and overwritten only with
-    --force.
-
-    An export that has possible secrets is refused: the error names the messages and the rules, never a secret. With
-    --redact a placeholder such as [redacted:github-token:3f2a] takes the place of each; it is the same for the same
-    secret. With --allow-secrets they pass this time; scopes secrets allow is for good.
+    --format is md (default), html, json, jsonl, openai, atif, otel, a2a, parquet, original (the imported files, byte
+    for byte), agent-trace or git-ai. A file is written whole or not at all. Possible secrets are refused: see
+    --secrets.
 
     Examples:
-      scopes export conv-001 > transcript.md
-      scopes export conv-001 --all --format json --output conv-001.json
-      scopes export conv-001 --all --format html --output conv-001.html
-      scopes export --all-conversations --format html --output site
-      scopes export conv-001/main --format openai | jq length
-      scopes export conv-001 --format atif --output trajectory.json
-      scopes export conv-001 --all --format parquet --output conv-001.parquet
-      scopes export conv-002 --format original --output backup/
-      scopes export conv-001 --format agent-trace > traces.jsonl
-      scopes export conv-001 --format git-ai --notes
-      scopes export conv-001 --redact > transcript.md
+      scopes export > talk.md
+      scopes export conv-001 --format html -o talk.html
+      scopes export --site -o site
+      scopes export --format original -o run.jsonl
     """
     invocation: Invocation = context.obj
-    to_stdout, secrets = output == STANDARD_OUTPUT, secrets_mode(redact=redact, allow_secrets=allow_secrets)
-    export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
-    if every_conversation:
-        refused = where is not None or source is not None or include_all or notes or notes_ref is not None
-        return _export_site(invocation, export_format, output, force=force, refused=refused, secrets=secrets)
-    if where is None:
-        raise Invalid("export needs a conversation", hint="name one: CONV, or write a site: --all-conversations")
+    to_stdout = output == STANDARD_OUTPUT
+    given = {"md": "markdown", None: "json" if invocation.json and to_stdout else "markdown"}
+    form = given.get(invocation.form) or invocation.form or ""
+    if invocation.dry_run and not to_stdout:
+        raise Invalid("--dry-run cannot be combined with --output", hint="print it: leave out --output")
+    if site:
+        if places or source is not None or include_all or notes or invocation.form not in {None, "html"}:
+            raise Invalid("--site takes no conversation and no form", hint="leave them out: all branches are exported")
+        return _export_site(invocation, output, force=force)
+    names = places or [LATEST]
     if to_stdout:
-        _check_stdout(invocation, export_format)
-    if (notes or notes_ref is not None) and export_format not in _OF_COMMITS:
+        _check_stdout(invocation, form)
+    elif len(names) > 1 and not (os.path.isdir(output) or output.endswith(os.sep)):
+        raise Invalid("several conversations are several files", hint="name a directory: --output DIR/")
+    if notes and form not in _OF_COMMITS:
         raise Invalid("only records of commits become notes", hint="add --format agent-trace, or --format git-ai")
-    if export_format in _OF_COMMITS:
-        wants_file = force or output != STANDARD_OUTPUT
-        _check_trace_options(where, export_format, source, wants_file=wants_file, notes=notes, ref=notes_ref)
-        target = (output, force, notes, notes_ref)
-        return _export_traces(invocation, where, export_format, target, secrets)
     repository = invocation.repository()
-    make = partial(
-        run_export, repository, where,
-        format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
-        find_versions=_find_program_versions,
-    )  # fmt: skip
-    if output != STANDARD_OUTPUT:
-        return invocation.show(save_unless_purged(repository, make, output, force=force))
-    return _print(invocation, make())
+    code = 0
+    for where in (read_where(repository, name) for name in names):
+        if form in _OF_COMMITS:
+            _check_traces(where, form, source, notes=notes, wants_file=force or not to_stdout)
+            code |= _export_traces(invocation, where, form, output, force=force, notes=notes)
+            continue
+        make = partial(
+            run_export, repository, where, format_name=form, all_branches=include_all, source=source,
+            secrets=invocation.secrets, find_versions=_find_program_versions,
+        )  # fmt: skip
+        code |= _save_or_print(invocation, make, output, force=force)
+    return code
 
 
 def _find_program_versions(repository: Repository, commits: Container[Oid]) -> dict[Oid, str]:
@@ -131,26 +90,18 @@ def _find_program_versions(repository: Repository, commits: Container[Oid]) -> d
     return find_program_versions(repository, commits)
 
 
-def _check_stdout(invocation: Invocation, export_format: str) -> None:
-    """Raise Invalid if a format cannot be printed."""
-    if invocation.json and export_format not in _JSON_FORMS:
-        raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
-    if export_format == "parquet":
+def _check_stdout(invocation: Invocation, form: str) -> None:
+    """Raise Invalid if a form cannot be printed."""
+    if invocation.json and form not in _JSON_FORMS:
+        raise Invalid(f"{form} is not JSON", hint="leave out --json, or write to a file with --output")
+    if form == "parquet":
         raise Invalid("a Parquet file is not text", hint="name a file: --output FILE")
 
 
-def _export_site(
-    invocation: Invocation, export_format: str, output: str, *, force: bool, refused: bool, secrets: Mode
-) -> int:
-    """Write a page for each conversation; `refused` says that an option was given that is for one conversation."""
-    if export_format != "html":
-        raise Invalid("all conversations are exported as a site only", hint="add --format html")
+def _export_site(invocation: Invocation, output: str, *, force: bool) -> int:
+    """Write a page for each conversation."""
     if output == STANDARD_OUTPUT:
         raise Invalid("a site is a directory", hint="name it: --output DIR")
-    if refused:
-        raise Invalid(
-            "--all-conversations takes no conversation", hint="leave out the others: all branches are exported"
-        )
     with progress(invocation.output(), "writing pages") as meter:
 
         def on_progress(done: int, total: int) -> None:
@@ -159,26 +110,28 @@ def _export_site(
 
         from scopes.exporters.html.site import export_site
 
-        result = export_site(invocation.repository(), output, force=force, secrets=secrets, on_progress=on_progress)
+        result = export_site(
+            invocation.repository(), output, force=force, secrets=invocation.secrets, on_progress=on_progress
+        )
     return invocation.show(result)
 
 
-def _print(invocation: Invocation, exported: Exported) -> int:
-    """Print an export, and say how many secrets were replaced in it: that is known at its end.
+def _save_or_print(invocation: Invocation, make: Callable[[], Exported], output: str, *, force: bool) -> int:
+    """Write an export to a file, or print it, and say how many secrets were replaced: that is known at its end.
 
     Raises:
         Busy: something was purged meanwhile, which may have been printed.
     """
-    code = invocation.show(exported)
+    if output != STANDARD_OUTPUT:
+        return invocation.show(save_unless_purged(invocation.repository(), make, output, force=force))
+    code = invocation.show(exported := make())
     for note in () if exported.gate is None else redacted_notes(exported.gate.redacted):
         invocation.output().note(note)
     with exported.unless_purged():
         return code
 
 
-def _check_trace_options(
-    where: str, form: str, source: str | None, *, wants_file: bool, notes: bool, ref: str | None
-) -> None:
+def _check_traces(where: str, form: str, source: str | None, *, notes: bool, wants_file: bool) -> None:
     """Raise Invalid if an option or a branch is given that records of commits do not heed."""
     if source is not None:
         raise Invalid("only original bytes have a source to choose", hint="add --format original")
@@ -188,34 +141,27 @@ def _check_trace_options(
         raise Invalid(f"records of {_OF_COMMITS[form]} are those of a whole conversation", hint=hint)
     if form == "git-ai" and not notes:
         raise Invalid("git-ai has its records in notes of the project only", hint="add --notes to write them there")
-    if ref is not None and not notes:
-        raise Invalid("--notes-ref names where --notes writes", hint="add --notes")
     if notes and wants_file:
         raise Invalid("--notes writes into the project, and no file", hint="leave out --notes, or --output and --force")
 
 
-def _export_traces(
-    invocation: Invocation, where: str, form: str, target: tuple[str, bool, bool, str | None], secrets: Mode
-) -> int:
-    """Export records of commits; `target` is the output, whether it may be replaced, and whether and where notes go."""
-    output, force, notes, ref = target
-    with index_progress(invocation) as on_progress:
-        from scopes.exporters.commit_lines import CommitRequest
+def _export_traces(invocation: Invocation, where: str, form: str, output: str, *, force: bool, notes: bool) -> int:
+    """Export records of the commits of a conversation, as a file or as notes of the project."""
+    from scopes.exporters.commit_lines import CommitRequest
 
-        request = CommitRequest(where, invocation.cwd, invocation.index_directory, on_progress, secrets)
+    repository = invocation.repository()
+    if notes and invocation.dry_run:
+        raise Invalid("--dry-run cannot be combined with --notes", hint="print them: leave out --notes")
+    with index_progress(invocation) as on_progress:
+        request = CommitRequest(where, invocation.cwd, invocation.index_directory, on_progress, invocation.secrets)
         if notes:
             from scopes.exporters.commit_notes import read_notes_ref
 
-            notes_ref = read_notes_ref(ref)
             if form == "git-ai":
                 from scopes.exporters.git_ai import note_git_ai as write_notes
             else:
                 from scopes.exporters.agent_trace import note_traces as write_notes
-            return invocation.show(write_notes(invocation.repository(), request, notes_ref))
+            return invocation.show(write_notes(repository, request, read_notes_ref(None)))
         from scopes.exporters.agent_trace import export_traces
 
-        make = partial(export_traces, invocation.repository(), request)
-        if output != STANDARD_OUTPUT:
-            return invocation.show(save_unless_purged(invocation.repository(), make, output, force=force))
-        result = make()
-    return _print(invocation, result)
+        return _save_or_print(invocation, partial(export_traces, repository, request), output, force=force)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from shlex import quote
 from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AllProjects, OfProjects, Since
+from scopes.cli.arguments import OfProjects, Since
 from scopes.cli.import_runner import (
-    CollectedSources,
     choose_projects,
     collect_sources,
-    import_made_up_conversation,
+    explain_interrupt,
     import_or_repeat,
     list_found,
     note_imported_files,
-    refuse_other_options,
     take_spooled,
 )
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.errors import NotFound
+from scopes.errors import Invalid, NotFound
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
+from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 
@@ -31,100 +32,89 @@ from scopes.result import Note
 def import_(
     context: typer.Context,
     paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PATH", help="Transcripts or folders; - reads standard input (default: all that are found)"
-        ),
+        list[str] | None, typer.Argument(metavar="[PATH]", help="Transcripts or folders; - is standard input")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Import nothing if a record or a file cannot be read")
-    ] = False,
     since: Since = None,
     project: OfProjects = None,
-    all_projects: AllProjects = False,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
-    ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also import conversations that were deleted here")] = False,
-    no_join: Annotated[
-        bool, typer.Option("--no-join", help="Import copies of other sessions as conversations of their own")
-    ] = False,
-    report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
-    list_: Annotated[
-        bool, typer.Option("--list", help="Print which transcripts the agents have, and import nothing")
-    ] = False,
-    reread: Annotated[bool, typer.Option("--reread", help="Read all files again, also unchanged ones")] = False,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
-    ] = False,
-    sample_sessions: Annotated[
-        bool, typer.Option("--sample-sessions", help="Import two made-up sessions of Claude Code instead")
-    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and import what changes")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the sessions found, and import nothing")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Read everything again, with today's readers")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Import nothing if anything cannot be read")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Say what every byte of every file became")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="Import a sample, into a store of its own")] = False,
 ) -> int:
-    """Import transcripts from other tools.
+    """Take in sessions of coding agents.
 
-    Without a path, imports the histories that agents keep in their standard directories; --list says what is there and
-    what is new, without reading more than the beginning of each file. The format of a file is found by its content: see
-    FORMATS in the manual page. A record that cannot be read is kept and counted. Nothing is imported twice: of a
-    transcript that has grown since, only the new part is imported. Transcripts are never modified. A branch that
-    somebody has moved since, such as by a message of another agent on it, stays as it is: then the new messages of its
-    session are on a branch import/... of the conversation. log, show and resume say so, and scopes switch CONV
-    import/... makes it the active branch.
-
-    The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
-    that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
-    another project. A file that you name is always imported.
-
-    A new session that begins as another one does becomes a branch of that conversation, unless --no-join is given. If a
-    named file has no known format, the exit code is 7, or 1 if others were imported. See JOINS in the manual page.
+    Without a path, those in the standard directories of the agents. Nothing is imported twice, and no transcript is
+    changed. The store of a project takes only its own sessions; --project all takes all.
 
     Examples:
       scopes import
-      scopes import ~/.claude/projects/-home-carol-shop
-      curl -s "$URL" | scopes import -
-      scopes import ~/.local/share/opencode/opencode.db
-      scopes import --dry-run --since '7 days ago'
-      scopes import --project ~/work/shop --report
-      scopes import --list
-      scopes import --sample-sessions
+      scopes import run.jsonl
+      scopes import --watch
+      scopes import --sample
     """
     invocation: Invocation = context.obj
-    if list_ or sample or sample_sessions:
-        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, reread)
-        alone = "--list" if list_ else "--sample" if sample else "--sample-sessions"
-        refuse_other_options(alone, *others, list_ + sample + sample_sessions > 1)
+    tasks = {"--list": list_, "--sample": sample, "--watch": watch, "--again": again}
+    given = [name for name, is_given in tasks.items() if is_given]
+    if given and (len(given) > 1 or since is not None or strict or report):
+        raise Invalid(f"{given[0]} cannot be combined with other options", hint="leave out all but one")
+    if (list_ or sample) and (paths or project):
+        raise Invalid(f"{given[0]} cannot be combined with paths", hint="import the paths with a second command")
     if list_:
         return invocation.show(list_found(invocation))
-    invocation.require_store_not_lost()
     if sample:
-        return invocation.show(import_made_up_conversation(invocation))
-    start = None if since is None else parse_date(since, now_nanoseconds())
-    projects = choose_projects(invocation, project or [], all_projects=all_projects)
-    from scopes.importers.import_sample import SAMPLE_SESSIONS
+        return _import_sample(invocation)
+    if watch:
+        from scopes.cli.watch_runner import WatchRun
 
-    samples: Sequence[str] = SAMPLE_SESSIONS if sample_sessions else ()
+        if invocation.dry_run:
+            raise Invalid("--dry-run cannot be combined with --watch", hint="see what is there: scopes import --list")
+        return invocation.stream(WatchRun(invocation, paths or [], projects=project).run())
+    if again and not any(path == "-" or os.path.lexists(path) for path in paths or ()):
+        return _read_again(invocation, paths or [])
+    invocation.require_store_not_lost()
     options = ImportOptions(
-        dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
-    )
-    return _import(invocation, list(samples) or paths or [], options, reread=reread, report=report)
+        dry_run=invocation.dry_run, strict=strict, again=again, projects=choose_projects(invocation, project or ()),
+        since=None if since is None else parse_date(since, now_nanoseconds()),
+    )  # fmt: skip
+    return _import(invocation, paths or [], options, report=report)
 
 
-def _import(invocation: Invocation, paths: list[str], options: ImportOptions, *, reread: bool, report: bool) -> int:
+def _import(invocation: Invocation, paths: list[str], options: ImportOptions, *, report: bool) -> int:
     """Take the turns that `acp` has left, then import the transcripts."""
     taken = 0 if options.dry_run else take_spooled(invocation)
-    collected = _collect(invocation, paths, taken=taken)
-    if isinstance(collected, Imported):
-        return invocation.show(collected)
-    note_imported_files(invocation, result := import_or_repeat(invocation, collected, options, reread=reread))
-    return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
-
-
-def _collect(invocation: Invocation, paths: list[str], *, taken: int) -> CollectedSources | Imported:
-    """Find the sources; if there are none, but turns of `acp` were taken, return the result that says so."""
     try:
-        return collect_sources(invocation, paths)
+        collected = collect_sources(invocation, paths)
     except NotFound as error:
         if paths or not taken:
             raise
-        return Imported(sources=(), conversations=(), notes=(Note(error.message, error.hint),))
+        return invocation.show(Imported(sources=(), conversations=(), notes=(Note(error.message, error.hint),)))
+    note_imported_files(invocation, result := import_or_repeat(invocation, collected, options))
+    return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
+
+
+def _import_sample(invocation: Invocation) -> int:
+    """Import the sample, into the store that is named, else into one of its own."""
+    from scopes.importers.import_sample import import_sample
+
+    if not invocation.is_store_named:
+        from scopes.store.projects import sample_store
+
+        invocation.store = path = sample_store(invocation.environ)
+        hint = f"use it: export SCOPES_STORE={quote(path)}; leave it: unset SCOPES_STORE"
+        invocation.add_notes([Note(f"the sample is in a store of its own, {path}", hint)])
+    with explain_interrupt(invocation):
+        return invocation.show(import_sample(invocation.repository(create=True)))
+
+
+def _read_again(invocation: Invocation, conversations: list[str]) -> int:
+    """Read what is stored of transcripts again, of all conversations if none is named."""
+    from scopes.importers.reproject import reproject
+
+    repository = invocation.repository()
+    with progress(invocation.output(), "reading transcripts") as on_progress:
+        result = reproject(
+            repository, conversations, FORMATS, dry_run=invocation.dry_run, on_progress=lambda _size: on_progress(1)
+        )
+    return invocation.show(result)

@@ -15,7 +15,7 @@ from scopes.memory.add import add
 from scopes.memory.context import LIMIT, MAX_CHARACTERS
 from scopes.memory.context import context as run_context
 from scopes.memory.entry import DEFAULT_IMPORTANCE
-from scopes.memory.list import list_memory, show_memory
+from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.search import MemoryFilter, search
 from scopes.memory.stats import stats
@@ -119,20 +119,6 @@ def memory_list(
     invocation: Invocation = context.obj
     entries = list_memory(invocation.repository(), agent=agent, limit=count)
     return invocation.show(entries)
-
-
-def memory_show(
-    context: typer.Context,
-    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry: its id or a unique prefix of it")],
-) -> int:
-    """Show one memory entry.
-
-    Examples:
-      scopes memory show k3x9
-      scopes memory show k3x9 --json
-    """
-    invocation: Invocation = context.obj
-    return invocation.show(show_memory(invocation.repository(), entry))
 
 
 def memory_search(

@@ -11,7 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import AsBranches, RemoteAddress, RemoteName
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
-from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
+from scopes.sync.edit_remotes import rename_remote, set_remote_address
 
 NoProbe: TypeAlias = Annotated[bool, typer.Option("--no-probe", help="Do not check that it answers and accepts pushes")]
 
@@ -60,24 +60,6 @@ def remote_list(context: typer.Context) -> int:
     """
     invocation: Invocation = context.obj
     return invocation.show(show_remotes(invocation.repository()))
-
-
-def remote_show(
-    context: typer.Context,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[REMOTE]", help="The name of the remote (default: the default one)")
-    ] = None,
-) -> int:
-    """Show what is known about a remote.
-
-    The remote is not contacted: the numbers are those of the last fetch, push or pull.
-
-    Examples:
-      scopes remote show
-      scopes remote show backup --json
-    """
-    invocation: Invocation = context.obj
-    return invocation.show(show_remote(invocation.repository(), name))
 
 
 def remote_rename(

@@ -20,7 +20,6 @@ from scopes.cli.arguments import (
     find_conversation,
     split_branch,
 )
-from scopes.cli.commands.append import Branch, Create, Data, Kind, ReplyTo, Text, Time
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, NotFound
@@ -33,6 +32,29 @@ from scopes.store.repository import Repository
 Queue: TypeAlias = Annotated[
     bool, typer.Option("--queue", help="Send even if nobody is available: it waits in the inbox")
 ]
+Branch: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--branch", "-b", metavar="BRANCH", help="The branch (default: the active one); with --from a new one"
+    ),
+]
+Create: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--create", help="Create the branch that is named, if it is not there; the active branch stays active"
+    ),
+]
+Data: TypeAlias = Annotated[
+    str | None, typer.Option("--data", metavar="JSON", help="The content of a typed message, such as a decision")
+]
+Kind: TypeAlias = Annotated[
+    str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
+]
+ReplyTo: TypeAlias = Annotated[
+    str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
+]
+Text: TypeAlias = Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The message; - reads standard input")]
+Time: TypeAlias = Annotated[str | None, typer.Option("--time", metavar="RFC3339", help="Its time (default: now)")]
 
 
 def send(

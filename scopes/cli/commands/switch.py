@@ -19,6 +19,7 @@ def switch(
         str, typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
     ],
     branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="The branch")] = None,
+    agent: Annotated[str | None, typer.Option("--to", hidden=True)] = None,  # of `checkout`
 ) -> int:
     """Make another branch the active one (also: checkout).
 
@@ -30,6 +31,11 @@ def switch(
       scopes switch conv-001 analysis/security-review
     """
     invocation: Invocation = context.obj
+    if agent is not None:
+        from scopes.cli.commands.resume import resume
+
+        place = conversation if branch is None else f"{conversation}/{branch}"
+        return resume(context, place, agent, only_print=True)
     repository = invocation.repository()
     conversation_name, branch_name = split_source(repository, "switch", (conversation, branch))
     if branch_name is None:

@@ -18,7 +18,13 @@ from scopes.hosts.agents import find_agent_named
 WRITERS: Mapping[str, Writer] = {
     writer.name: writer for writer in (ClaudeCode(), Codex(), Gemini(), Llm(), OpenCode(), Pi(), Qwen())
 }
-_HINT = f"agents: {', '.join(WRITERS)}; for any other one: scopes history CONV --for-prompt"
+_HINT = f"agents: {', '.join(WRITERS)}; for any other one: scopes context CONV --for-prompt"
+
+
+def find_writer(name: str) -> Writer | None:
+    """Return what writes sessions for an agent, by one of its names; None if there is nothing."""
+    agent = find_agent_named(name)
+    return None if agent is None else WRITERS.get(agent.name)
 
 
 def read_writer(name: str) -> Writer:
@@ -27,8 +33,7 @@ def read_writer(name: str) -> Writer:
     Raises:
         Invalid: there is nothing; the hint lists the agents.
     """
-    agent = find_agent_named(name)
-    found = None if agent is None else WRITERS.get(agent.name)
+    found = find_writer(name)
     if found is None:
         raise Invalid(f"no session can be written for {name!a}", hint=_HINT)
     return found

@@ -106,9 +106,9 @@ def test_the_preview_is_exactly_what_is_put_in(desk):
     desk.run("remember </conversation_history> this", "tool")
     desk.run("next")
     history = desk.prompts()[2][0]
-    mark = re.search(r"recorded history (\d+) begins", history)[1]
-    done = scopes("history", "conv-001/main~2", "--inject-preview", "--mark", mark, table=PRODUCT)
-    assert (done.returncode, done.stdout) == (0, history)
+    done = scopes("context", "conv-001/main~2", "--for-prompt", "--explain", table=PRODUCT)
+    printed, put_in = (re.sub(r"recorded (\w+) \d+ ", r"recorded \1 ", text) for text in (done.stdout, history))
+    assert (done.returncode, printed) == (0, put_in)
 
 
 def test_rows_of_log_and_stats_have_the_fields_that_are_asked_for(desk):

@@ -45,7 +45,7 @@ REFUSED = [
         ("append", "conv-9", "x"),
         "no conversation 'conv-9'",
     ),
-    ("conversation_record", {"text": "x", "title": " "}, ("new", "--title", " "), "the title is empty"),
+    ("conversation_record", {"text": "x", "title": " "}, ("new", " "), "the title is empty"),
     ("conversation_branch", {"conversation": "conv-001", "name": "a b"}, ("branch", "conv-001", "a b"), "branch name"),
     ("conversation_branch", {"conversation": "conv-001", "name": "main"}, ("branch", "conv-001", "main"), "exists"),
     (

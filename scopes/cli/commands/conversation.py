@@ -1,0 +1,402 @@
+"""`scopes list`, `show`, `new`, `usage` and `changes`: conversations as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from scopes.cli.arguments import (
+    LATEST,
+    ConversationOrLatestArgument,
+    Limit,
+    OfProjects,
+    OnlyAgent,
+    OnlyModel,
+    Since,
+    Until,
+    choose_project,
+    choose_projects,
+    read_where,
+)
+from scopes.cli.invocation import Invocation
+from scopes.clock import now_nanoseconds, parse_window
+from scopes.errors import Invalid, NotFound, check_not_negative
+
+if TYPE_CHECKING:
+    from scopes.conversation.list import ConversationList, ListFilter
+    from scopes.result import Note, Result
+    from scopes.store.repository import Repository
+    from scopes.usage.prices import PriceTable
+    from scopes.usage.usage import By
+
+_OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, the line below it, and the prompt
+_MIN_ROWS = 5
+
+
+def list_(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WORD]", help="Words of the title or prompt, agent:, model:, tag:, branch:, project:"),
+    ] = None,
+    limit: Limit = None,
+    include_all: Annotated[bool, typer.Option("-a", "--all", help="Every row, not only a screen")] = False,
+    since: Since = None,
+    until: Until = None,
+    project: OfProjects = None,
+    agent: OnlyAgent = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="List deleted conversations, with how to undo")] = False,
+) -> int:
+    """List conversations, newest first.
+
+    The list is of the whole store, whatever the current directory; --project . narrows it. On a terminal it is one
+    screen, in a pipe it is all of it. Where a title is missing, the beginning of the first prompt is shown.
+
+    Examples:
+      scopes list
+      scopes list --since yesterday --project .
+      scopes list cookies tag:good agent:codex
+      scopes list --json=id,title,agent
+    """
+    invocation: Invocation = context.obj
+    check_not_negative(limit, "number of conversations", "for example: -n 20, or --all")
+    if include_all and limit is not None:
+        raise Invalid("--all cannot be combined with -n", hint="leave out one of them")
+    if deleted:
+        if words or any((since, until, agent, project, include_all)) or limit is not None:
+            raise Invalid("--deleted cannot be combined with other options of list", hint="leave them out")
+        from scopes.conversation.new_rename_delete import list_deleted
+
+        return invocation.show(list_deleted(invocation.repository()))
+    wanted = _read_filter(invocation, words or (), agent, project)
+    start, end = parse_window(since, until, now_nanoseconds())
+    if limit is None and not include_all and invocation.stdout.isatty() and not invocation.wants_data:
+        limit = _rows_on_screen(invocation)
+    result = _list(invocation, wanted := wanted._replace(since=start, until=end, limit=limit))
+    from scopes.conversation.list import has_copies
+
+    if (invocation.stdout.isatty() or invocation.wants_data) and result.conversations:
+        if has_copies(invocation.store_path):
+            from scopes.history.handles import list_copies
+
+            copies = list_copies(invocation.repository())
+            result = replace(result, copies={each.copy: each.original or "" for each in copies})
+    elif not result.conversations and not result.more and not wanted.conditional:
+        invocation.add_notes(_note_remotes(invocation))
+    from scopes.render.view_options import ViewOptions
+
+    return invocation.show(result, options=ViewOptions(past=invocation.at_operation is not None))
+
+
+def _read_filter(
+    invocation: Invocation, words: Sequence[str], agent: str | None, projects: list[str] | None
+) -> ListFilter:
+    """Return the conditions of words: fields such as `tag:good`, and words of titles and prompts."""
+    from scopes.conversation.list import ListFilter as ListFilter_
+
+    found: ListFilter = ListFilter_(agent=agent, projects=choose_projects(invocation, projects))
+    texts: list[str] = []
+    for word in words:
+        name, colon, value = word.partition(":")
+        match name if colon else "":
+            case "agent":
+                found = found._replace(agent=value)
+            case "model":
+                found = found._replace(model=value)
+            case "tag":
+                found = found._replace(tag=value)
+            case "branch":
+                found = found._replace(among=_with_branch(invocation, value))
+            case "project":
+                found = found._replace(projects=(*found.projects, choose_project(invocation, value)))
+            case _:
+                texts.append(word)
+    return found._replace(words=tuple(texts))
+
+
+def _with_branch(invocation: Invocation, branch: str) -> frozenset[str]:
+    """Return the conversations that have a branch."""
+    from scopes.store.refs import HEADS, split_branch_ref
+
+    repository = invocation.find_repository()
+    pairs = map(split_branch_ref, () if repository is None else repository.list_refs(HEADS))
+    return frozenset(pair[0] for pair in pairs if pair is not None and pair[1] == branch)
+
+
+def _list(invocation: Invocation, wanted: ListFilter) -> ConversationList:
+    """Return the list from the index, or else from the store."""
+    from scopes.conversation.list import ConversationList, find_cached_list, list_conversations
+
+    if invocation.at_operation is None:
+        result = find_cached_list(invocation.store_path, invocation.index_directory, wanted=wanted)
+        if result is not None:
+            return result
+    repository = invocation.find_repository()
+    if repository is None:
+        invocation.require_store_not_lost()
+        return ConversationList(conversations=(), notes=invocation.no_store_notes())
+    from scopes.render.progress import progress
+
+    with progress(invocation.output(), "reading conversations") as on_progress:
+        return list_conversations(repository, invocation.index_directory, wanted=wanted, on_progress=on_progress)
+
+
+def _note_remotes(invocation: Invocation) -> tuple[Note, ...]:
+    """Return what is known of remotes, for a store that has nothing itself."""
+    repository = invocation.find_repository()
+    if repository is None:
+        return ()
+    from scopes.sync.remote_conversations import note_remotes
+
+    return note_remotes(repository, invocation.index_directory, invocation.store)
+
+
+def _rows_on_screen(invocation: Invocation) -> int | None:
+    """Return how many rows of the table fit on the terminal; None if its size is unknown."""
+    try:
+        lines = int(invocation.environ.get("LINES", "0")) or os.get_terminal_size(invocation.stdout.fileno()).lines
+    except (OSError, ValueError):
+        return None
+    return max(lines - _OTHER_LINES, _MIN_ROWS) if lines > 0 else None
+
+
+def show(
+    context: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="ANYTHING",
+            help="A conversation, branch, message, call, tag, operation, remote or memory entry (default: @)",
+            show_default=False,
+        ),
+    ] = LATEST,
+    recent: Limit = None,
+    include_hidden: Annotated[bool, typer.Option("-a", "--all", help="Also hidden branches")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Count messages, tools, files, tokens and cost")] = False,
+    files: Annotated[bool, typer.Option("--files", help="List the files that were touched, and how")] = False,
+    commits: Annotated[bool, typer.Option("--commits", help="List the commits it made, with the evidence")] = False,
+    show_signature: Annotated[bool, typer.Option("--show-signature", help="Check signatures with git")] = False,
+) -> int:
+    """Show a conversation, message, operation, ...
+
+    --format mermaid draws the branches as a gitGraph. --commits searches the project of the current directory: made,
+    a call of the turn ran git commit; wrote, edits of the turn have lines of the commit.
+
+    Examples:
+      scopes show
+      scopes show conv-001 --format mermaid
+      scopes show toolu_01AR
+      scopes show --files
+    """
+    invocation: Invocation = context.obj
+    if stat + files + commits > 1:
+        raise Invalid("--stat, --files and --commits cannot be combined", hint="leave out all but one")
+    repository = invocation.repository()
+    where = read_where(repository, what)
+    if stat or files:
+        from scopes.conversation.stats import files as list_files
+        from scopes.conversation.stats import stats as count
+
+        return invocation.show(count(repository, where) if stat else list_files(repository, where))
+    if commits:
+        return invocation.show(_find_commits(invocation, where))
+    from scopes.conversation import show as operations
+
+    try:
+        view = operations.show(
+            repository, where, recent=operations.RECENT if recent is None else recent, include_hidden=include_hidden
+        )
+    except NotFound as error:
+        return invocation.show(_find_other(invocation, what, where, error, signature=show_signature))
+    if show_signature:
+        from scopes.conversation.verify import with_signatures
+
+        view = with_signatures(repository, view, invocation.cwd)
+    if invocation.form == "mermaid":
+        from scopes.render.mermaid_view import as_mermaid
+
+        return invocation.show(as_mermaid(view, operations.read_drawing(repository, view)))
+    return invocation.show(view)
+
+
+def _find_commits(invocation: Invocation, where: str) -> Result:
+    from scopes.cli.commit_options import index_progress
+    from scopes.conversation.commits import show_commits
+
+    with index_progress(invocation) as on_progress:
+        return show_commits(
+            invocation.repository(), where.partition("/")[0], directory=invocation.cwd,
+            index_directory=invocation.index_directory, on_progress=on_progress,
+        )  # fmt: skip
+
+
+def _find_other(invocation: Invocation, what: str, where: str, error: NotFound, *, signature: bool) -> Result:
+    """Return what has this name and is neither a conversation nor a branch: a message, a call, a remote, ...
+
+    Raises:
+        NotFound: nothing has; it is `error`, about the conversation.
+        Ambiguous: several messages have.
+    """
+    repository = invocation.repository()
+    from scopes.conversation.show import cat
+    from scopes.conversation.undo import show_operation
+    from scopes.memory.list import show_memory
+    from scopes.sync.edit_remotes import show_remote
+
+    def read_message(repository: Repository, name: str) -> Result:
+        from scopes.conversation.verify import with_signatures
+
+        view = cat(repository, name)
+        return with_signatures(repository, view, invocation.cwd) if signature else view
+
+    readers: tuple[Callable[[Repository, str], Result], ...] = (show_remote, show_memory, show_operation)
+    for read, name in ((read_message, where), *((read, what) for read in readers if not what.startswith(LATEST))):
+        try:
+            return read(repository, name)
+        except (NotFound, Invalid):
+            continue
+    raise error
+
+
+def new(
+    context: typer.Context,
+    title: Annotated[str | None, typer.Argument(metavar="[TITLE]", help="Its title")] = None,
+    project: Annotated[
+        str | None,
+        typer.Option("--project", metavar="DIR", help="The directory of its project (default: the current one)"),
+    ] = None,
+    conversation_id: Annotated[
+        str | None, typer.Option("--id", metavar="NAME", help="Its id (default: the next conv-NNN)")
+    ] = None,
+    participants: Annotated[
+        list[str] | None, typer.Option("--participant", metavar="AGENT", help="Who takes part")
+    ] = None,
+) -> int:
+    """Start a conversation.
+
+    It has a branch main and no messages. The store is created if there never was one.
+
+    Examples:
+      scopes new 'Login fails on Safari'
+      scopes new --id login --participant ann --json
+    """
+    invocation: Invocation = context.obj
+    if title is not None and not title.strip():
+        raise Invalid("the title is empty", hint='give one: scopes new "Login fails", or leave it out')
+    from scopes.conversation.new_rename_delete import new as run_new
+
+    made = run_new(
+        invocation.repository(create=True),
+        conversation_id=conversation_id,
+        title=title,
+        participants=participants or (),
+        directory=os.path.abspath(os.path.expanduser(project or os.curdir)),
+    )
+    code = invocation.show(made)
+    invocation.hint_author()
+    return code
+
+
+def usage(
+    context: typer.Context,
+    where: Annotated[
+        list[str] | None, typer.Argument(metavar="[WHERE]", help="Only these conversations (default: all)")
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    project: OfProjects = None,
+    agent: OnlyAgent = None,
+    model: OnlyModel = None,
+    by: Annotated[
+        str, typer.Option("--by", metavar="WHAT", help="day, week, month, model, agent, project, conversation")
+    ] = "day",
+    statusline: Annotated[bool, typer.Option("--statusline", help="One line for a prompt or a status bar")] = False,
+) -> int:
+    """Show tokens and cost by day, model or project.
+
+    The counts are those of the providers, each answer once, however many branches and copies have it. The cost is at
+    list prices; the setting scopes.prices names a table of your own.
+
+    Examples:
+      scopes usage
+      scopes usage --by model --since 'this month'
+      scopes usage conv-041
+      scopes usage --by day,model --json
+    """
+    invocation: Invocation = context.obj
+    if statusline:
+        if where or any((since, until, project, agent, model)):
+            raise Invalid("--statusline cannot be combined with other options", hint="leave the others out")
+        from scopes.usage.statusline import usage_status
+
+        places = invocation.store_path, invocation.index_directory, invocation.find_repository
+        return invocation.show(usage_status(*places, _read_prices(invocation), now_nanoseconds()))
+    start, end = parse_window(since, until, now_nanoseconds())
+    from scopes.render.progress import progress
+    from scopes.usage.usage import UsageRequest
+    from scopes.usage.usage import usage as run_usage
+
+    request = UsageRequest(
+        by=tuple(cast("By", word.strip()) for word in by.split(",")),  # it is checked there
+        since=start, until=end, conversations=tuple(where) if where else None,
+        projects=choose_projects(invocation, project), model=model, agent=agent,
+    )  # fmt: skip
+    prices, repository = _read_prices(invocation), invocation.repository()
+    with progress(invocation.output(), "reading conversations") as on_progress:
+        return invocation.show(run_usage(repository, request, prices, on_progress=on_progress))
+
+
+def _read_prices(invocation: Invocation) -> PriceTable:
+    """Read the table of prices of the configuration, or the shipped one.
+
+    A status line does not load libgit2 to find that nothing is set.
+    """
+    from scopes.store.projects import may_user_have_set
+    from scopes.usage.prices import configured_prices, read_prices
+
+    environ = invocation.environ
+    if invocation.settings or "SCOPES_PRICES" in environ or may_user_have_set(environ, b"prices"):
+        return configured_prices(invocation.config(optional=True))
+    return read_prices(None)
+
+
+def changes(
+    context: typer.Context,
+    conversation: ConversationOrLatestArgument = LATEST,
+    limit: Limit = None,
+    since: Since = None,
+    field: Annotated[
+        str | None,
+        typer.Option("--field", metavar="PATH", help="Only this field: messages, title, branches.main"),
+    ] = None,
+    cause: Annotated[
+        str | None, typer.Option("--cause", metavar="WHO", help="Only by user, agent, system, remote, agent:NAME")
+    ] = None,
+    operation: Annotated[
+        str | None,
+        typer.Option("--operation", metavar="OP", help="Only CREATE, APPEND, UPDATE, DELETE or MERGE"),
+    ] = None,
+) -> int:
+    """List every change of a conversation.
+
+    Messages, branches, title, tags, the active branch, merge requests, decisions and accepted values, as the history
+    records them, oldest first.
+
+    Examples:
+      scopes changes conv-001
+      scopes changes --field title
+      scopes changes --cause agent:codex --json
+    """
+    invocation: Invocation = context.obj
+    from scopes.conversation.changes import changes as run_changes
+
+    name, _, branch = conversation.partition("/")
+    found = run_changes(
+        invocation.repository(), name, since=since, field=field, cause=cause, operation=operation,
+        branch=branch or None, limit=limit,
+    )  # fmt: skip
+    return invocation.show(found)

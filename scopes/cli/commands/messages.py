@@ -1,0 +1,236 @@
+"""`scopes append`, `amend` and `retract`: messages by hand."""
+
+from __future__ import annotations
+
+import re
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from scopes.cli.append_input import (
+    Fields,
+    append_all_lines,
+    append_lines,
+    compose_message,
+    parse_document,
+    read_part,
+    read_text,
+    refuse_blank,
+    walk_documents,
+)
+from scopes.cli.arguments import (
+    LATEST,
+    Data,
+    OnBranch,
+    Reason,
+    TextOption,
+    author_of,
+    choose_text,
+    find_messages,
+    read_data,
+    read_where,
+)
+from scopes.cli.input import STANDARD_INPUT, has_piped_input
+from scopes.cli.invocation import Invocation
+from scopes.conversation.append import MessageAppended, append_to
+from scopes.conversation.append import amend as run_amend
+from scopes.conversation.append import retract as run_retract
+from scopes.errors import Invalid, Refused
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import is_root
+from scopes.history.names import complete_message_id, conversation_ids, parse_latest
+from scopes.ids import BranchName
+from scopes.model.message import EXAMPLES, Message
+from scopes.render.view_options import ViewOptions
+from scopes.store.maintenance import pack_when_needed
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
+
+_CONVERSATION_ID = re.compile(r"conv-[0-9]+(/.*)?")
+_HEAD = "HEAD"  # of --from: the branch begins at the tip of the active one
+
+
+def append(
+    context: typer.Context,
+    first: Annotated[
+        str | None, typer.Argument(metavar="[WHERE]", help="The conversation or branch (default: @)")
+    ] = None,
+    second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text; - is standard input")] = None,
+    text_option: TextOption = None,
+    branch: OnBranch = None,
+    data: Data = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="MESSAGE", help="Create the branch of -b here (HEAD: at the tip)")
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="decision, method, priority, analysis, prompt, ...")
+    ] = "plain",
+    topic: Annotated[
+        str | None, typer.Option("--topic", metavar="TOPIC", help="What the decision, method, ... is about")
+    ] = None,
+    to: Annotated[list[str] | None, typer.Option("--to", metavar="AGENT", help="Who it is for")] = None,
+    reply_to: Annotated[
+        str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
+    ] = None,
+    time: Annotated[str | None, typer.Option("--time", metavar="TIME", help="Its time (default: now)")] = None,
+    lines: Annotated[
+        str | None, typer.Option("--jsonl", metavar="FILE", help="A message for each line; - is standard input")
+    ] = None,
+    binary: Annotated[
+        str | None, typer.Option("--binary", metavar="TYPE", help="Standard input is a file of this media type")
+    ] = None,
+) -> int:
+    """Add a message, or many as JSON lines.
+
+    A single argument is the text, for @, unless it is the whole id of a conversation. Without a text, standard input
+    is read unless it is a terminal. A file of lines is stored whole or not at all, standard input line by line. When
+    the command returns, the message is on disk.
+
+    Examples:
+      scopes append 'Start with the login form'
+      scopes append @ --kind decision --topic cookies 'Secure, HttpOnly'
+      scopes append -b try --from main~3 'What if SQLite?'
+      scopes append conv-001 --jsonl messages.jsonl
+    """
+    invocation: Invocation = context.obj
+    if lines is not None and any(each is not None for each in (text_option, data, topic, binary, invocation.actor)):
+        problem = "--jsonl cannot be combined with TEXT, --as, --data, --topic or --binary"
+        raise Invalid(problem, hint="set author and text in each line")
+    if lines is not None and start is not None:
+        raise Invalid("--from and --jsonl exclude each other", hint="create the branch first: scopes branch --from")
+    repository = invocation.repository()
+    where, given = _split_words(repository, first, second, is_place=lines is not None or text_option is not None)
+    text = choose_text(given, text_option)
+    if start is not None and branch is None and "/" not in where:
+        raise Invalid("--from needs a branch: -b NAME", hint="for example: -b try --from main~2")
+    if binary is not None and text not in {None, STANDARD_INPUT}:
+        raise Invalid("--binary stores standard input", hint="for example: scopes append --binary image/png < FILE")
+    handle = StoreHandle(repository)
+    if lines is not None:
+        add = append_lines if lines == STANDARD_INPUT else append_all_lines
+        added = add(handle.branch(where, branch), walk_documents(invocation, lines))
+        code = invocation.stream(added, options=ViewOptions(lines=True))
+        invocation.output().hint("undo them together with: scopes undo")
+        return code
+    target = None if start is not None else handle.branch(where, branch)
+    conversation = handle.conversation(where.partition("/")[0])
+    answered = complete_message_id(repository, conversation.id, reply_to)
+    fields = Fields(
+        kind=kind, to=to, reply_to=answered, time=time, topic=topic,
+        data=None if data is None else read_data(invocation, data),
+    )  # fmt: skip
+    parts = [] if binary is None else [read_part(invocation, binary)]
+    text = None if parts else _read_text(invocation, text, has_data=data is not None)
+    message = compose_message(author_of(invocation, None, None), text, fields, parts)
+    if target is None:
+        result = _append_to_new(conversation.id, repository, message, start or "", branch or where.partition("/")[2])
+    else:
+        result = append_to(target, message)
+    code = invocation.show(result)
+    if invocation.actor is None and is_root(read_commit(repository, read_commit(repository, result.oid).parents[0])):
+        invocation.hint_author()
+    pack_when_needed(repository)
+    return code
+
+
+def _split_words(
+    repository: Repository, first: str | None, second: str | None, *, is_place: bool
+) -> tuple[str, str | None]:
+    """Split the words `[WHERE] [TEXT]`; a single one is WHERE with `is_place`, or as the id of a conversation."""
+    if first is None or second is not None:
+        return read_where(repository, first or LATEST), second
+    name = first.partition("/")[0]
+    is_place = is_place or parse_latest(name) is not None or name in conversation_ids(repository)
+    if is_place or _CONVERSATION_ID.fullmatch(first):
+        return read_where(repository, first), None
+    return LATEST, first
+
+
+def _read_text(invocation: Invocation, text: str | None, *, has_data: bool) -> str | None:
+    """Return the text of the message; without one that of standard input, unless it is a terminal or --data is given.
+
+    Raises:
+        Invalid, Refused: the text is blank, or is not UTF-8.
+    """
+    if text is None and not has_data and has_piped_input(invocation):
+        text = STANDARD_INPUT
+    content = None if text is None else read_text(invocation, text, hint="to store the bytes as a file: --binary TYPE")
+    if not has_data:
+        refuse_blank(content)
+    return content
+
+
+def _append_to_new(
+    conversation: str, repository: Repository, message: Message, start: str, name: str
+) -> MessageAppended:
+    """Append to a new branch; with `--from HEAD` to the branch of that name if it is there."""
+    from scopes.conversation.branch import append_to_new_branch
+
+    handle = StoreHandle(repository).conversation(conversation)
+    if start == _HEAD and BranchName(name) in handle.tips:
+        return append_to(handle.branch(name), message)
+    try:
+        return append_to_new_branch(
+            repository, conversation, message, start=None if start == _HEAD else start, name=name, switch=False
+        )
+    except Refused:  # another process may have made it meanwhile
+        again = StoreHandle(repository).conversation(conversation)
+        if start != _HEAD or BranchName(name) not in again.tips:
+            raise
+        return append_to(again.branch(name), message)
+
+
+def amend(
+    context: typer.Context,
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, a place or a tag")],
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The new text; - is standard input")] = None,
+    other: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    text_option: TextOption = None,
+    data: Data = None,
+) -> int:
+    """Replace the text of a message, keeping the old.
+
+    The original stays in the history. What a typed message stated, such as a decision, is replaced by --data; without
+    it the message becomes plain text.
+
+    Examples:
+      scopes amend fq7x2m 'Start with the session'
+      scopes amend main~2 -m 'typo mended'
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    words = [word for word in (message, text, other) if word is not None]
+    if text_option is None and len(words) < 2:
+        raise Invalid("no text given", hint=f"for example: scopes amend {quote(message)} 'the new text'")
+    given = words.pop() if text_option is None else text_option
+    [(place, target)] = find_messages(repository, words, one=True)
+    new_text = read_text(invocation, given)
+    refuse_blank(new_text)
+    document = None
+    if data is not None:
+        document = parse_document(read_data(invocation, data), "--data", f"--data '{EXAMPLES['decision']}'")
+    author = author_of(invocation, None, None)
+    return invocation.show(run_amend(repository, place, target, new_text, author=author, data=document))
+
+
+def retract(
+    context: typer.Context,
+    words: Annotated[list[str], typer.Argument(metavar="MESSAGE", help="The messages: ids, places or tags")],
+    reason: Reason = "",
+) -> int:
+    """Mark messages as taken back.
+
+    They stay in the history, with a notice after them. The id of a compaction is taken as well: contexts begin earlier
+    again.
+
+    Examples:
+      scopes retract fq7x2m --reason 'wrong branch'
+      scopes retract main~1
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    author = author_of(invocation, None, None)
+    for place, message in find_messages(repository, words):
+        invocation.show(run_retract(repository, place, message, reason, author=author))
+    return 0

@@ -1,0 +1,254 @@
+"""`scopes log`, `cat` and `search`: messages."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from scopes.cli.arguments import (
+    ALL_PROJECTS,
+    LATEST,
+    Limit,
+    OfProjects,
+    OnlyAgent,
+    Since,
+    Until,
+    find_conversation,
+    is_path,
+    names_revision,
+    refuse_swapped,
+    replace_head,
+    split_messages,
+)
+from scopes.cli.command_line import after_separator
+from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid, NotFound
+from scopes.render.view_options import ViewOptions
+from scopes.result import Note
+
+_CONVERSATION_ID = re.compile(r"conv-[0-9]+")
+_ON_A_TERMINAL = 20  # hits, if no number is given
+_ALL = 1_000_000_000
+
+
+def log(
+    context: typer.Context,
+    where: Annotated[
+        str | None, typer.Argument(metavar="[WHERE|A..B]", help="A conversation, branch, message or range (default: @)")
+    ] = None,
+    rest: Annotated[
+        list[str] | None, typer.Argument(metavar="-- PATH", help="Only what touched this file or directory")
+    ] = None,
+    limit: Limit = None,
+    include_all: Annotated[bool, typer.Option("-a", "--all", help="All branches")] = False,
+    since: Since = None,
+    until: Until = None,
+    patch: Annotated[bool, typer.Option("-p", "--patch", help="In full: reasoning, input and output of calls")] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="One line for each message")] = False,
+    graph: Annotated[bool, typer.Option("--graph", help="Draw the branches beside the messages")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
+    author: Annotated[
+        list[str] | None, typer.Option("--author", metavar="AGENT", help="Only messages of this author")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind: prompt, answer, decision, ...")
+    ] = None,
+    grep: Annotated[
+        list[str] | None,
+        typer.Option("--grep", metavar="PATTERN", help="Only where it matches; lower case matches any"),
+    ] = None,
+    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", hidden=True)] = False,
+    commit: Annotated[
+        str | None, typer.Option("--commit", metavar="REV", help="Only the turns that made this commit")
+    ] = None,
+) -> int:
+    """Show the messages of a branch.
+
+    Newest first. On a terminal a tool call is one line with its outcome; -p shows everything. In a pipe each message
+    is a row: id, time, author, kind, subject.
+
+    Examples:
+      scopes log
+      scopes log conv-001 --kind prompt
+      scopes log main..try --oneline
+      scopes log -- src/session.py
+    """
+    invocation: Invocation = context.obj
+    from scopes.conversation.log import LogFilter, parse_kinds
+    from scopes.conversation.log import log as run_log
+
+    paths = after_separator(invocation.arguments)
+    words = [*([] if where is None else [where]), *(rest or ())]
+    if len(paths) > 1:
+        raise Invalid(f"too many paths: {' '.join(paths)}", hint="name one file or directory")
+    repository = invocation.repository()
+    place = _read_places(invocation, words[: len(words) - len(paths)])
+    messages = None
+    if commit is not None:
+        from scopes.cli.commit_options import find_commit_messages
+
+        place, messages = find_commit_messages(invocation, commit, place)
+    match = None
+    if grep:
+        from scopes.search.query import grep_messages
+
+        match = grep_messages(grep, ignore_case=ignore_case or all(map(str.islower, grep)))
+    only = LogFilter(
+        author=author, kind=parse_kinds(kind or ()), since=since, until=until, path=next(iter(paths), None),
+        body=match, messages=messages,
+    )  # fmt: skip
+    on_terminal = invocation.stdout.isatty() and not invocation.wants_data
+    result = run_log(
+        repository, place, all_branches=include_all or commit is not None, graph=graph, oldest_first=reverse,
+        limit=limit, only=only, bodies=invocation.wants_data or on_terminal or None, results=on_terminal,
+        fold_results=on_terminal and not patch, digests=on_terminal and not oneline and not graph,
+    )  # fmt: skip
+    if messages is not None:
+        from scopes.conversation.commits import with_commit_turns
+
+        result = with_commit_turns(result, messages)
+    return invocation.show(result, options=ViewOptions(graph=graph, oneline=oneline, full=patch))
+
+
+def _read_places(invocation: Invocation, words: Sequence[str]) -> str:
+    """Return the range of the words `WHERE`, `A..B`, `CONV WHERE`, `CONV A B`, or `A B`.
+
+    Raises:
+        Invalid: there are too many, or the conversation does not come first.
+        NotFound: the second word names nothing in the conversation.
+    """
+    if len(words) < 2:
+        return replace_head(words[0]) if words else LATEST
+    first, *rest = words
+    repository = invocation.repository()
+    refuse_swapped(repository, "log", words)
+    is_conversation = not {"/", "."} & {*first} and find_conversation(repository, first)
+    if len(words) > 2 + bool(is_conversation) or any(".." in word for word in rest[1:]):
+        raise Invalid(f"too many arguments: {' '.join(rest)}", hint=f"for a path: scopes log -- {quote(rest[-1])}")
+    if not is_conversation:
+        return f"{replace_head(first)}..{replace_head(rest[0])}"
+    inside = f"{first}/{'..'.join(replace_head(word, first).removeprefix(f'{first}/') for word in rest)}"
+    if not names_revision(repository, inside.partition("..")[0]):
+        hint = f"for a path: scopes log {quote(first)} -- {quote(rest[0])}"
+        raise NotFound(f"there is no branch or message {rest[0]!a} in {first}", hint=hint)
+    return inside
+
+
+def cat(
+    context: typer.Context,
+    words: Annotated[
+        list[str], typer.Argument(metavar="MESSAGE", help="A message id, a place such as main~2, a tag, or a call")
+    ],
+    raw: Annotated[bool, typer.Option("--raw", help="The stored JSON, byte for byte")] = False,
+    original: Annotated[
+        bool, typer.Option("--original", help="The records it was imported from, byte for byte")
+    ] = False,
+) -> int:
+    """Print messages, and nothing else.
+
+    A message that was retracted or amended later is marked.
+
+    Examples:
+      scopes cat fq7x2m
+      scopes cat conv-001/main~2 --raw
+      scopes cat toolu_01ARVFKW --original
+    """
+    invocation: Invocation = context.obj
+    from scopes.conversation.show import cat as run_cat
+    from scopes.conversation.show import read_original
+
+    if raw and original:
+        raise Invalid("--raw and --original cannot be combined", hint="leave out one of them")
+    repository = invocation.repository()
+    conversation, messages = split_messages(repository, words)
+    for message in messages:
+        name = replace_head(message, conversation)
+        if original:
+            invocation.show(read_original(repository, name, conversation=conversation))
+        else:
+            invocation.show(run_cat(repository, name, conversation=conversation), options=ViewOptions(raw=raw))
+    return 0
+
+
+def search(
+    context: typer.Context,
+    words: Annotated[
+        list[str], typer.Argument(metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, and fields')
+    ],
+    limit: Limit = None,
+    since: Since = None,
+    until: Until = None,
+    project: OfProjects = None,
+    agent: OnlyAgent = None,
+    where: Annotated[str | None, typer.Option("--in", metavar="WHERE", help="Only this conversation or branch")] = None,
+    any_word: Annotated[bool, typer.Option("--any", help="Any of the words, best first")] = False,
+    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression")] = False,
+    newest: Annotated[bool, typer.Option("--newest", help="Newest first, not best first")] = False,
+    around: Annotated[
+        int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after each")
+    ] = 0,
+    count: Annotated[bool, typer.Option("--count", help="Print only the number found")] = False,
+    remote: Annotated[
+        str | None, typer.Option("--remote", metavar="REMOTE", help="Ask this remote: titles, or a team database")
+    ] = None,
+) -> int:
+    r"""Find messages, calls and results.
+
+    Fields: author: agent: kind: tool: file: model: branch: tag: project: before: after:, is:failed, exit:1,
+    tokens:>2000, and in:text, in:reasoning, in:tool_input or in:tool_result for where the words are. See scopes help
+    --all search. Exit code 1 means that nothing was found.
+
+    Examples:
+      scopes search cookie 'project:shop'
+      scopes search 'in:tool_result fail* after:yesterday' --newest
+      scopes search 'kind:decision'
+      scopes search --regex 'TODO\(\w+\)'
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    limit = limit if limit is not None else _ON_A_TERMINAL if invocation.stdout.isatty() else _ALL
+    if remote is not None:
+        if any((where, regex, newest, any_word, around, since, until, count, project, agent)):
+            raise Invalid("--remote can be combined with -n only", hint="leave the other options out")
+        from scopes.sync.remote_conversations import search_titles
+
+        return invocation.show(search_titles(repository, remote, words, invocation.index_directory, limit=limit))
+    from scopes.render.progress import progress
+    from scopes.search.run import search as run_search
+
+    conversation, slash, branch = (where or "").partition("/")
+    fields = [*_project_fields(project or ()), *([("agent", agent)] if agent else ())]
+    fields += [("branch", branch)] if slash else []
+    with progress(invocation.output(), "indexing messages") as meter:
+        found = run_search(
+            repository, " ".join(words), index_directory=invocation.index_directory,
+            conversation=conversation or None, fields=fields, regex=regex, limit=limit, newest_first=newest,
+            context=around, any_word=any_word, count_only=count, since=since, until=until, progress=meter,
+        )  # fmt: skip
+    if where is None:
+        found = replace(found, notes=(*found.notes, *_searched_names(invocation, words)))
+    return invocation.show(found, options=ViewOptions(around=around > 0))
+
+
+def _project_fields(projects: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the conditions of `--project`: a directory, or the name of a project or of the repository of an address."""
+    from scopes.store.projects import name_of, normalise_url
+
+    for text in projects:
+        if is_path(text):
+            yield "project", os.path.join(os.path.abspath(os.path.expanduser(text)), "")
+        elif text != ALL_PROJECTS:
+            yield "project", name_of(normalise_url(text) or text)
+
+
+def _searched_names(invocation: Invocation, words: Sequence[str]) -> Iterator[Note]:
+    """Yield a note for each word that has the form of the id of a conversation: it was searched as a word."""
+    for word in dict.fromkeys(words):
+        if _CONVERSATION_ID.fullmatch(word) and names_revision(invocation.repository(), word):
+            yield Note(f"{word} is a conversation: searched as a word", f"search only there: --in {word}")
