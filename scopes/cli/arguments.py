@@ -6,13 +6,15 @@ import os
 import re
 from collections.abc import Sequence
 from shlex import quote
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
+from scopes.model.message import MAX_MESSAGE_BYTES
 from scopes.store.projects import (
     ChosenProject,
     Project,
@@ -71,9 +73,7 @@ AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
-TextOption: TypeAlias = Annotated[
-    str | None, typer.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
-]
+TextOption: TypeAlias = Annotated[str | None, typer.Option("--message", "-m", metavar="TEXT", help="The text")]
 ConversationOrConflict: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
 ]
@@ -93,16 +93,24 @@ OfConversation: TypeAlias = Annotated[
     str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
 ]
 AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
+Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", "-n", min=0, metavar="N", help="At most N")]
+All: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="Also what is left out by default")]
+Data: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--data", metavar="JSON", help="All fields, also those without an option; @FILE reads"),
+]
+To: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--to", metavar="WHOM", help="An agent, @capability, or all (may be repeated)")
+]
+Queue: TypeAlias = Annotated[bool, typer.Option("--queue", help="Send even if nobody is available")]
 STANDARD_OUTPUT = "-"
 Output: TypeAlias = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite an existing file")]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", "-f", help="Do it although it replaces something")]
 Since: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--since", metavar="WHEN", help="From then on: '2 hours ago', today, 2026-01-31 (your time zone), ..."
-    ),
+    typer.Option("--since", metavar="WHEN", help="From then on: today, '2 hours ago', 2026-01-31"),
 ]
 Until: TypeAlias = Annotated[
     str | None,
@@ -119,7 +127,9 @@ FenceMark: TypeAlias = Annotated[
     str | None,
     typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
 ]
-OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
+OfAgent: TypeAlias = Annotated[
+    str | None, typer.Option("--agent", metavar="NAME", help="Only this agent (branch: who owns it)")
+]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
@@ -127,7 +137,7 @@ OfProjects: TypeAlias = Annotated[
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
 
-def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
+def author_of(invocation: Invocation, name: str | None = None, kind: str | None = None) -> Author:
     """Return the author of a message: the agent of `--as`, else the human named by scopes.author (default: `user`).
 
     Without `--author-kind`, a name that is registered has the kind that the registry says. A name of `--as` that is
@@ -159,6 +169,35 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     return author
 
 
+def refuse_dry_run(invocation: Invocation, words: str) -> None:
+    """Refuse --dry-run for what changes more than the store.
+
+    Raises:
+        Invalid: it is given.
+    """
+    if invocation.dry_run:
+        raise Invalid(f"--dry-run cannot be combined with {words}", hint="it changes more than the store")
+
+
+def read_data(invocation: Invocation, text: str | None) -> dict[str, Any]:
+    """Return the JSON object of --data, or of the file of @FILE; an empty one if it was not given.
+
+    Raises:
+        Invalid: it is not a JSON object.
+    """
+    if text is None:
+        return {}
+    from scopes.cli.append_input import parse_document
+
+    if text.startswith("@"):
+        with open_input(invocation, text[1:]) as stream:
+            text = stream.read(MAX_MESSAGE_BYTES).decode("utf-8", "replace")
+    document = parse_document(text, "--data", """--data '{"reasoning": ["it is there"]}'""")
+    if not isinstance(document, dict):
+        raise Invalid("--data is not a JSON object", hint="for example: --data @FILE, with {...} in it")
+    return document
+
+
 def choose_text(text: str | None, option: str | None) -> str | None:
     """Return the text of a message, given as an argument or with -m.
 
@@ -187,6 +226,17 @@ def find_conversation(repository: Repository, text: str) -> ConversationId | Non
     except NotFound:
         return None
     return found
+
+
+def is_whole_conversation(repository: Repository, word: str | None) -> bool:
+    """Return True if a word is `@` or the whole id of a conversation, or begins so before a `/`.
+
+    Where a place and a text may follow, any other single word is the text.
+    """
+    from scopes.history.names import conversation_ids, parse_latest
+
+    name = (word or "").partition("/")[0]
+    return parse_latest(name) is not None or name in conversation_ids(repository)
 
 
 def conversation_of_message(repository: Repository, message: str) -> str:

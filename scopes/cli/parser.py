@@ -13,7 +13,7 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import CommandLine, expand_counts, with_optional_values
+from scopes.cli.command_line import CommandLine, before_separator, expand_counts, with_optional_values
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
@@ -41,7 +41,7 @@ _GIT_OPTIONS = {
     ("switch", "-b"): "create a branch: scopes branch CONV NAME",
     ("switch", "-c"): "create a branch: scopes branch CONV NAME",
     ("push", "-f"): "it has no short form: scopes push CONV --force",
-    ("push", "-u"): "the remote of commands that name none: scopes config set scopes.defaultRemote NAME",
+    ("push", "-u"): "the remote of commands that name none: scopes config scopes.defaultRemote NAME",
     ("push", "--tags"): "tags are sent with their conversations: scopes push CONV",
     (
         "fetch",
@@ -91,7 +91,8 @@ def make_context(
     """
     assert line.command is not None  # noqa: S101  as in `run`
     parser = _build_full_parser(function, line.command.path[-1])
-    words = [*line.leading, *with_optional_values([*_expand_counts(parser, line.rest)])]
+    rest = _with_empty_values(parser, [*_expand_counts(parser, line.rest)])
+    words = [*line.leading, *with_optional_values(rest)]
     return parser, parser.make_context(spelling, words, obj=invocation)
 
 
@@ -125,6 +126,14 @@ def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterato
     options = {name for option in named for name in option.opts}
     with_value = {name for option in named if not option.is_flag for name in option.opts}
     return expand_counts(words, options, with_value)
+
+
+def _with_empty_values(parser: typer.core.TyperCommand, words: list[str]) -> list[str]:
+    """Return the words with `--watch=` for `--watch`, if its placeholder is `[=SECONDS]`: the value may be left out."""
+    options = [each for each in parser.params if (each.metavar or "").startswith("[=")]
+    names = {name for option in options for name in option.opts}
+    before = before_separator(words)
+    return [f"{word}=" if word in names else word for word in before] + words[len(before) :]
 
 
 @functools.cache

@@ -53,9 +53,9 @@ def unknown_word(table: Table, line: CommandLine) -> Invalid:
         near = nearest(word.partition("=")[0], names)
         return Invalid(f"unknown global option {word!r}", hint=did_you_mean(near, "see: scopes help"))
     group = " ".join(("scopes", *line.path))
-    now = table.renamed.get((*line.path, word))
-    if now is not None:
-        return Invalid(f"{' '.join((*line.path, word))!r} is an old name; now: scopes {now}")
+    for old in ((*line.path, word, *line.rest[:1]), (*line.path, word)):
+        if old in table.renamed:
+            return Invalid(f"{' '.join(old)!r} is an old name; now: scopes {table.renamed[old]}")
     hint = f"see: scopes help {' '.join(line.path)}".rstrip()
     if word.startswith("conv-") and (*line.path, "list") in table.commands:
         return Invalid(f"{group} has no command {word!r}", hint=f"did you mean {group} list {word}?")
@@ -72,8 +72,8 @@ def suggest_member(table: Table, words: list[str], error: BaseException) -> None
     if not isinstance(error, Invalid | NotFound):
         return
     line = split_words(table, words)
-    word = next(iter(line.rest), "-")
-    if line.command is None or word.startswith("-") or not table.members(line.path):
+    word = line.unknown or next(iter(line.rest), "-")
+    if not line.path or word.startswith("-") or not table.members(line.path):
         return
     names = {node.path[-1]: node.spelling for node in table.members(line.path)}
     near = [names[name] for name in nearest(word, names)]

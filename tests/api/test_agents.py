@@ -127,7 +127,7 @@ def test_people_decide_about_facts(ready):
 
 def test_a_run_is_that_of_the_command_line(team, same):
     team.run("facts", "propose", team.id, "Seeds", "slow", "--id", "slow")
-    team.run("facts", "promote", team.id, "slow")
+    team.run("facts", "accept", team.id, "slow")
     program = """echo '{"facts": [{"key": "Signals", "content": "x", "id": "x"}]}'"""
     done = same(("facts", "run", team.id, "--agent", f"ann={program}"), lambda talk: talk.run_facts({"ann": program}))
     assert (done.ending, done.added) == ("converged", 1)

@@ -23,10 +23,10 @@ def registered(conversation):
 def test_an_agent_is_registered_changed_and_removed(registered):
     """S4-29."""
     assert registered.run("agents", "register", "planner", "--type", "human", "--away") == "2\n"
-    changed = registered.run("agents", "update", "2", "--name", "lead", "--capability", "plan", "--json")
+    changed = registered.run("agents", "register", "2", "--name", "lead", "--capability", "plan", "--json")
     assert (changed["name"], changed["capabilities"], changed["change"]) == ("lead", ["plan"], "updated")
-    assert registered.run("agents", "available", "lead", "--json")["available"] is True
-    assert registered.run("agents", "away", "lead", "--json")["change"] == "away"
+    assert registered.run("agents", "register", "lead", "--available", "--json")["available"] is True
+    assert registered.run("agents", "register", "lead", "--away", "--json")["change"] == "away"
     registered.run("agents", "remove", "lead")
     assert registered.run_refused("agents", "show", "lead", code=4)["kind"] == "not-found"
     registered.run("undo")
@@ -41,7 +41,7 @@ def test_a_row_in_a_pipe_has_every_column(registered):
 
 
 def test_a_card_is_piped_from_one_store_to_another_name(registered):
-    card = registered.run("agents", "export", "reviewer")
+    card = registered.run("agents", "show", "reviewer", "--card")
     assert json.loads(card)["name"] == "reviewer"
     assert registered.run("agents", "import", "-", "--name", "second", "--json", given=card)["capabilities"] == [
         "review"
@@ -51,7 +51,7 @@ def test_a_card_is_piped_from_one_store_to_another_name(registered):
 def test_a_card_in_a_pipe_has_control_and_invisible_characters_as_escapes(registered):
     card = json.dumps({"name": "odd", "description": "a\x9bb\x85c\u2028d", "skills": []})
     registered.run("agents", "import", "-", given=card)
-    printed = registered.run("agents", "export", "odd")
+    printed = registered.run("agents", "show", "odd", "--card")
     assert r'"description": "a\u009bb\u0085c\u2028d"' in printed
     assert json.loads(printed)["description"] == "a\x9bb\x85c\u2028d"
 
@@ -112,7 +112,7 @@ def test_a_message_is_sent_read_and_acknowledged(registered):
 
 def test_nobody_available_is_an_error_of_its_own(registered):
     """S4-31, S4-32."""
-    registered.run("agents", "away", "reviewer")
+    registered.run("agents", "register", "reviewer", "--away")
     refusal = registered.run_refused("send", registered.id, "--to", "reviewer", "hello", code=1)
     assert (refusal["kind"], refusal["hint"]) == ("no-agents", "to let the message wait for them: --queue")
     done = registered.run_main("send", registered.id, "--to", "reviewer", "--queue", "hello")
@@ -149,13 +149,13 @@ def test_a_capability_that_nobody_has_is_noted(registered, capability, cure):
 
 
 def test_the_note_about_a_capability_says_how_to_give_one_if_there_is_none(registered):
-    registered.run("agents", "update", "reviewer", "--remove-capability", "review")
+    registered.run("agents", "register", "reviewer", "--remove-capability", "review")
     done = registered.run_main("agents", "list", "--capability", "review")
-    assert done.stderr.splitlines()[1] == "hint: to give an agent one: scopes agents update AGENT --capability WORD"
+    assert done.stderr.splitlines()[1] == "hint: to give an agent one: scopes agents register AGENT --capability WORD"
 
 
 def test_nobody_available_with_a_known_capability_is_no_note(registered):
-    registered.run("agents", "away", "reviewer")
+    registered.run("agents", "register", "reviewer", "--away")
     assert registered.run_main("agents", "list", "--capability", "review", "--available").stderr == ""
 
 

@@ -60,7 +60,7 @@ def test_before_the_first_operation_a_note_says_that_nothing_was_there(changed):
 
 @pytest.mark.parametrize(
     "words",
-    [("append", "conv-001", "x"), ("undo",), ("merge", "fix"), ("gc",), ("config", "get", "user.name"), ("verify",)],
+    [("append", "conv-001", "x"), ("undo",), ("merge", "fix"), ("gc",), ("config", "user.name"), ("verify",)],
 )
 def test_a_command_that_does_not_only_read_refuses_the_option(changed, words):
     error = changed.run_refused(*words, "--at-operation", "@", code=2)

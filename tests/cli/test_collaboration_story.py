@@ -31,7 +31,7 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
         "Read the module first", "Where to split?",
     ]  # fmt: skip
     for name, text, confidence in (("ann", "By use case", "0.8"), ("bob", "By layer", "0.6")):
-        scopes("collaborate", "join", branch, "--as", name)
+        scopes("collaborate", "argue", branch, "--as", name)
         scopes("collaborate", "argue", branch, text, "--as", name, "--confidence", confidence)
     scopes("append", branch, "--as", "ann", "--kind", "decision", "--topic", "split", "by use case")
     scopes("append", f"{conv}/main", "--as", "bob", "--kind", "decision", "--topic", "split", "by layer")
@@ -64,5 +64,5 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
     assert "- **By use case**, eve" in report
     debates = json.loads(scopes("collaborate", "show", branch, "--json"))["debates"]
     assert [each["phase"] for each in debates] == ["escalation", "compromise"]
-    assert scopes("collaborate", "status", conv) == ""
+    assert scopes("collaborate", "list", conv) == ""
     scopes("verify")

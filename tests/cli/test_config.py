@@ -41,9 +41,9 @@ def test_other_words_are_not_changed(words):
 
 
 def test_a_written_setting_has_the_value_that_it_replaced(conversation):
-    first = conversation.run("config", "set", "scopes.color", "never", "--json")
-    second = conversation.run("config", "set", "scopes.color", "always", "--json")
-    removed = conversation.run("config", "unset", "scopes.color", "--json")
+    first = conversation.run("config", "scopes.color", "never", "--json")
+    second = conversation.run("config", "scopes.color", "always", "--json")
+    removed = conversation.run("config", "--unset", "scopes.color", "--json")
     assert [document.get("before") for document in (first, second, removed)] == [None, "never", "always"]
 
 
@@ -55,16 +55,16 @@ def test_config_key_value_writes_and_config_key_reads(conversation):
 
 def test_config_list_has_defaults_with_their_origin(conversation):
     """D9."""
-    rows = conversation.run_main("config", "list", "--all", "--show-origin").stdout.splitlines()
+    rows = conversation.run_main("config", "--all", "--show-origin").stdout.splitlines()
     assert "scopes.lockTimeout\t30\tdefault" in rows
-    rows = json.loads(conversation.run_main("config", "list", "--defaults", "--json").stdout)["settings"]
+    rows = json.loads(conversation.run_main("config", "--defaults", "--json").stdout)["settings"]
     assert {"key": "scopes.hints", "value": "true", "origin": "default"} in rows
 
 
 def test_force_sets_a_key_that_scopes_does_not_know(conversation):
     """D9."""
-    assert conversation.run_main("config", "set", "scopes.summariser", "x").returncode == 2
-    assert conversation.run_main("config", "set", "scopes.summariser", "x", "--force").returncode == 0
+    assert conversation.run_main("config", "scopes.summariser", "x").returncode == 2
+    assert conversation.run_main("config", "scopes.summariser", "x", "--force").returncode == 0
 
 
 def test_the_color_setting_is_used_unless_the_option_is_given(conversation):
@@ -87,7 +87,7 @@ def test_a_variable_of_the_environment_overrides_the_color_setting(conversation,
 def test_a_setting_of_an_agent_that_is_not_registered_is_noted(conversation):
     """The program was never run, and nothing said so."""
     conversation.run("agents", "register", "critic")
-    setting = ("config", "set", "scopes.agent.{}.delivery", "cat", "--level", "user", "--json")
+    setting = ("config", "scopes.agent.{}.delivery", "cat", "--level", "user", "--json")
     notes = {}
     for name in ("critic", "critik", "bob"):
         words = (word.format(name) for word in setting)

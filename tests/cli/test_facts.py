@@ -26,7 +26,7 @@ def seeded(conversation, tmp_path):
     for name, key in (("analyst", "Seeds"), ("critic", "Hypotheses"), ("broken", "Seeds")):
         conversation.run("agents", "register", name, "--depends-on", key)
     conversation.run("facts", "propose", conversation.id, "Seeds", "images are slow", "--id", "slow", "--as", "carol")
-    conversation.run("facts", "promote", conversation.id, "slow")
+    conversation.run("facts", "accept", conversation.id, "slow")
     conversation.programs = (
         "--agent", f"analyst={sys.executable} {tmp_path}/analyst.py", "--agent", f"critic=sh {tmp_path}/critic.sh",
         "--agent", "broken=exit 3",
@@ -43,7 +43,7 @@ def test_agents_in_python_and_shell_converge_though_one_crashes(seeded):
     assert [key for _, key, _ in rows] == ["Constraints", "Hypotheses", "Seeds"]
     order = seeded.run("facts", "log", seeded.id, "--explain-order", "--json")
     assert [cycle["ran"][0]["name"] for cycle in order["cycles"] if cycle["ran"]] == ["critic", "analyst"]
-    assert seeded.run("facts", "eligible", seeded.id, "--json")["dirty"] == []
+    assert seeded.run("facts", "run", seeded, "--dry-run".id, "--json")["dirty"] == []
     seeded.run("undo")
     assert len(seeded.run("facts", "list", seeded.id).splitlines()) == 1
 

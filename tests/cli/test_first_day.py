@@ -49,8 +49,8 @@ def test_a_hint_names_the_command_that_was_meant(two_branches, words, hint):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("tokens", "count", "/nonexistent"), "file '/nonexistent' not found"),
-        (("tokens", "count", "./nofile"), "file './nofile' not found"),
+        (("tokens", "/nonexistent"), "file '/nonexistent' not found"),
+        (("tokens", "./nofile"), "file './nofile' not found"),
         (("list", "-n", "-3"), "conversations -3: must not be negative"),
         (("log", "-n", "-1"), "-1 is not"),
         (("list", "-n", "x"), "'x' is not a whole number"),
@@ -132,8 +132,8 @@ def test_a_branch_is_summarized_by_its_option(two_branches):
 
 
 def test_an_alias_with_the_name_of_a_command_is_noted(two_branches):
-    assert "never used" in run(two_branches, "config", "set", "scopes.alias.log", "list").stderr
-    assert "never used" not in run(two_branches, "config", "set", "scopes.alias.last", "list").stderr
+    assert "never used" in run(two_branches, "config", "scopes.alias.log", "list").stderr
+    assert "never used" not in run(two_branches, "config", "scopes.alias.last", "list").stderr
 
 
 def test_the_help_shows_that_the_version_of_porcelain_needs_an_equals_sign(two_branches):

@@ -65,16 +65,19 @@ def test_status_makes_no_store_and_no_file(noun, project):
 
 
 def test_another_store_makes_a_server_outdated_and_the_note_says_how_to_mend_it(tmp_path):
-    run("mcp", "install", "codex")
-    done = run("--store", str(tmp_path / "other.git"), "mcp", "status", "codex")
+    run("setup", "codex", "--only", "mcp")
+    done = run("--store", str(tmp_path / "other.git"), "setup", "--status", "--only", "mcp", "codex")
     assert done.stdout.split("\t")[1] == "outdated"
     assert f"to bring it up to date: scopes --store {tmp_path}/other.git mcp install codex" in done.stderr
-    run("--store", str(tmp_path / "other.git"), "mcp", "install", "codex")
-    assert run("--store", str(tmp_path / "other.git"), "mcp", "status", "codex").stdout.split("\t")[1] == "installed"
+    run("--store", str(tmp_path / "other.git"), "setup", "codex", "--only", "mcp")
+    assert (
+        run("--store", str(tmp_path / "other.git"), "setup", "--status", "--only", "mcp", "codex").stdout.split("\t")[1]
+        == "installed"
+    )
 
 
 def test_a_skill_of_the_project_is_shown_with_that_of_the_user(project):
-    run("skills", "install", "claude-code", "--project")
+    run("setup", "claude-code", "--only", "skill", "--project")
     assert [row.get("in_project", False) for row in rows("skills", "claude-code")] == [False, True]
     assert rows("skills", "claude-code")[1]["file"] == str(project / ".claude/skills/scopes/SKILL.md")
 
@@ -90,8 +93,8 @@ def test_doctor_names_what_is_installed(noun):
 
 
 def test_doctor_warns_of_what_is_outdated_or_unreadable(tmp_path, sealed_world):
-    run("--store", str(tmp_path / "other.git"), "mcp", "install", "codex")
-    run("mcp", "install", "gemini")
+    run("--store", str(tmp_path / "other.git"), "setup", "codex", "--only", "mcp")
+    run("setup", "gemini", "--only", "mcp")
     (sealed_world / ".gemini/settings.json").write_text('// mine\n{"mcpServers": {"scopes": 1}}')
     skill = sealed_world / ".claude/skills/scopes/SKILL.md"
     skill.parent.mkdir(parents=True)
