@@ -388,7 +388,7 @@ ROW_COMMANDS = {
     path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change", "usage"}
 } | {"memory actions", "verify", "doctor", "why", "setup", "acp"}  # fmt: skip
 ROW_COMMANDS -= {"cat"}
-TABLE_OF = {"show": "conversation-commits"}  # the document of an option that makes rows
+TABLE_OF = {"show": "conversation-commits", "memory list": "memory-search"}  # the document of an option that makes rows
 
 
 def find_columns() -> dict[str, tuple[list[str], list[str]]]:

@@ -90,5 +90,5 @@ def test_help_and_completion_offer_it_where_it_is_accepted(changed):
 
 def test_the_commands_that_accept_it_are_in_the_table():
     accepting = {" ".join(path) for path, command in TABLE.commands.items() if command.reads_past}
-    assert {"conversations log", "conversations conflicts list", "memory search", "tokens count"} <= accepting
-    assert not accepting & {"conversations append", "conversations merge", "gc", "init", "conversations import"}
+    assert {"log", "conflicts list", "memory list", "tokens"} <= accepting
+    assert not accepting & {"append", "merge", "gc", "init", "import"}

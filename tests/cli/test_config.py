@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from scopes.cli.command_line import expand_words
-from scopes.cli.table import TABLE
 from tests.cli.conversation import Conversation
 
 
@@ -18,26 +16,32 @@ def conversation(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "command"),
+    ("words", "printed"),
     [
-        ("config scopes.author", "get"),
-        ("config scopes.author carol", "set"),
-        ("config scopes.author carol --level user", "set"),
-        ("config scopes.author --level user carol", "set"),
-        ("config scopes.author -- -x", "set"),
-        ("--store x config scopes.author --json", "get"),
+        (("scopes.author",), "carol"),
+        (("--get", "scopes.author"), "carol"),
+        (("scopes.author", "--level", "user", "dave"), "dave"),
+        (("--global", "scopes.author", "dave"), "dave"),
+        (("scopes.author", "--", "-x"), "-x"),
+        (("--unset", "scopes.author"), "scopes.author"),
+        (("--list",), "scopes.author\tcarol\nscopes.formatversion\t2"),
     ],
 )
-def test_config_without_a_command_reads_or_writes_as_in_git(words, command):
+def test_config_reads_and_writes_as_in_git(conversation, user_configuration, words, printed):
     """D9."""
-    before, key, after = words.partition("scopes.author")
-    expected = [*before.split(), command, key, *after.split()]
-    assert expand_words(TABLE, words.split())[0] == expected
+    conversation.run("config", "scopes.author", "carol")
+    assert conversation.run("config", *words) == f"{printed}\n"
 
 
-@pytest.mark.parametrize("words", ["config lits", "config --x.y", "log scopes.author"])
-def test_other_words_are_not_changed(words):
-    assert expand_words(TABLE, words.split())[0] == words.split()
+@pytest.mark.parametrize("words", [("--unset",), ("scopes.author", "x", "--unset"), ("lits",)])
+def test_a_mistake_is_refused(conversation, words):
+    assert conversation.run_refused("config", *words, code=2)
+
+
+def test_a_dry_run_writes_no_setting(conversation):
+    assert conversation.run("config", "scopes.author", "carol", "--dry-run") == "carol\n"
+    assert conversation.run_refused("config", "scopes.author", code=4)
+    assert conversation.run_refused("config", "scopes.author", "--unset", "--dry-run", code=4)
 
 
 def test_a_written_setting_has_the_value_that_it_replaced(conversation):
@@ -57,14 +61,13 @@ def test_config_list_has_defaults_with_their_origin(conversation):
     """D9."""
     rows = conversation.run_main("config", "--all", "--show-origin").stdout.splitlines()
     assert "scopes.lockTimeout\t30\tdefault" in rows
-    rows = json.loads(conversation.run_main("config", "--defaults", "--json").stdout)["settings"]
+    rows = json.loads(conversation.run_main("config", "--all", "--json").stdout)["settings"]
     assert {"key": "scopes.hints", "value": "true", "origin": "default"} in rows
 
 
-def test_force_sets_a_key_that_scopes_does_not_know(conversation):
+def test_a_key_that_scopes_does_not_know_is_refused(conversation):
     """D9."""
     assert conversation.run_main("config", "scopes.summariser", "x").returncode == 2
-    assert conversation.run_main("config", "scopes.summariser", "x", "--force").returncode == 0
 
 
 def test_the_color_setting_is_used_unless_the_option_is_given(conversation):

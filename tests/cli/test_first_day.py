@@ -117,11 +117,11 @@ def test_the_files_of_the_same_name_are_the_hint_of_blame(two_branches):
     assert "did you mean src/helper.go or lib/helper.go?" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["search", "actions"])
-def test_memory_lists_at_most_the_given_number(two_branches, verb):
+@pytest.mark.parametrize("words", [(), ("deploy",)])
+def test_memory_lists_at_most_the_given_number(two_branches, words):
     for number in range(3):
-        two_branches.run("memory", "add", f"deploy {number}", "--action", f"deploy {number}")
-    words = ("memory", verb, *(("deploy",) if verb == "search" else ()))
+        two_branches.run("memory", "add", f"deploy {number}")
+    words = ("memory", "list", *words)
     assert len(two_branches.run(*words).splitlines()) == 3
     assert len(two_branches.run(*words, "-n", "2").splitlines()) == 2
 

@@ -138,7 +138,7 @@ def make_store(directory):
     store.fork("The login fails on Safari.")
     store.run("agents", "register", "analyst", "--depends-on", "Seeds")
     for fact_id, key in (("budget", "Seeds"), ("cache", "Strategies"), ("samesite", "Constraints")):
-        store.run("facts", "propose", store.id, key, f"about the {fact_id}", "--id", fact_id)
+        store.run("facts", "propose", store.id, key, f"about the {fact_id}", "--data", json.dumps({"id": fact_id}))
     store.run("branch", store.id, "again", "--no-switch")
     store.run("branch", store.id, "release", "--no-switch")
     for number in range(5):

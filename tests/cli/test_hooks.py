@@ -1,4 +1,4 @@
-"""`scopes hooks` on the command line: install, status, remove, what doctor says, and mistakes."""
+"""`scopes setup --only hooks`: install, status, remove, what doctor says, and mistakes."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def test_hooks_come_and_go_without_a_trace(target, sealed_world):
 
 
 @each_target
-def test_print_shows_what_would_be_written_and_writes_nothing(target, sealed_world):
+def test_a_dry_run_shows_what_would_be_written_and_writes_nothing(target, sealed_world):
     before = files_below(sealed_world)
-    shown = run("setup", target, "--only", "hooks", "--print").stdout
+    shown = run("setup", target, "--only", "hooks", "--dry-run").stdout
     assert "hooks" in shown
     assert "run" in shown
     assert files_below(sealed_world) == before
@@ -148,13 +148,13 @@ def test_doctor_says_which_hooks_are_installed_outdated_or_unreadable(sealed_wor
     checks = json.loads(run("doctor", "--json").stdout)["checks"]
     found = {check["name"]: (check["state"], check.get("cure")) for check in checks}
     assert found["hooks of claude-code"] == ("ok", None)
-    assert found["hooks of codex"] == ("warning", "scopes hooks install codex")
+    assert found["hooks of codex"] == ("warning", "scopes setup codex --only hooks")
     assert found["hooks of gemini"][0] == "warning"
 
 
 def test_an_unknown_agent_is_a_mistake_with_the_names_of_those_that_are_known():
-    for verb in ("install", "remove", "status"):
-        done = run("hooks", verb, "emacs", code=2)
+    for option in ("--force", "--remove", "--status"):
+        done = run("setup", "emacs", option, code=2)
         assert all(name in done.stderr for name in TARGETS)
 
 
@@ -162,7 +162,7 @@ def test_a_file_with_comments_is_refused_with_the_way_out(sealed_world):
     (sealed_world / ".claude").mkdir()
     (sealed_world / ".claude/settings.json").write_text("{} // mine\n")
     done = run("setup", "claude-code", "--only", "hooks", code=1)
-    assert "--print" in done.stderr
+    assert "--dry-run" in done.stderr
     assert (sealed_world / ".claude/settings.json").read_text() == "{} // mine\n"
 
 
@@ -209,28 +209,11 @@ def test_in_a_pipe_a_note_says_that_a_server_or_a_skill_is_as_before():
 
 
 def test_each_script_that_is_shown_is_named(project):
-    shown = run("setup", "git", "--only", "hooks", "--print").stdout
+    shown = run("setup", "git", "--only", "hooks", "--dry-run").stdout
     names = [line for line in shown.splitlines() if line.startswith(f"# {project.directory}/.git/hooks/post-")]
     assert [os.path.basename(name) for name in names] == ["post-commit", "post-rewrite"]
     assert shown.startswith("# ")
-    json.loads(run("setup", "codex", "--only", "hooks", "--print").stdout)
-
-
-def test_the_status_shows_whether_commits_get_trailers(project):
-    run("setup", "git", "--only", "hooks", "--trailer")
-    assert row_of("git")["trailers"] is True
-    assert run("setup", "--status", "--only", "hooks", "git").stdout.split("\t")[-1] == "on\n"
-    done = run("setup", "git", "--only", "hooks")
-    assert "hint: without it: scopes hooks install git --no-trailer" in done.stderr
-    run("setup", "git", "--only", "hooks", "--no-trailer")
-    assert row_of("git")["trailers"] is False
-    assert run("setup", "--status", "--only", "hooks", "git").stdout.split("\t")[-1] == "off\n"
-    assert "trailers" not in row_of("codex")
-
-
-@pytest.mark.parametrize("option", ["--trailer", "--no-trailer"])
-def test_only_git_has_trailers(option):
-    assert "hooks install git --trailer" in run("setup", "codex", "--only", "hooks", option, code=2).stderr
+    json.loads(run("setup", "codex", "--only", "hooks", "--dry-run").stdout)
 
 
 @each_target
@@ -239,7 +222,7 @@ def test_status_and_doctor_name_the_store_of_an_outdated_hook(target, tmp_path):
     run("--store", other, "setup", target, "--only", "hooks")
     done = run("setup", "--status", "--only", "hooks", target)
     assert f"it records into {other}, not {os.environ['SCOPES_STORE']}" in done.stdout.split("\t")[3]
-    assert f"scopes hooks install {target}" in done.stderr
+    assert f"scopes setup {target} --only hooks" in done.stderr
     checks = {check["name"]: check for check in json.loads(run("doctor", "--json").stdout)["checks"]}
     assert other in checks[f"hooks of {target}"]["detail"]
 
@@ -252,13 +235,13 @@ def test_a_hook_whose_store_is_gone_is_not_to_be_installed_again(target, tmp_pat
     run("--store", store, "setup", target, "--only", "hooks")
     run("--store", store, "new", "Title")
     run("--store", store, "list")
-    assert row_of(target)["cure"] == f"scopes hooks install {target}"
+    assert row_of(target)["cure"] == f"scopes setup {target} --only hooks"
     os.rename(store, away)
     row = row_of(target)
     assert (row["condition"], row["detail"].endswith(f"the store {store} is gone")) == ("outdated", True)
     assert row["cure"].startswith("mount its disk, or move it back")
     error = run("setup", "--status", "--only", "hooks", target).stderr
-    assert ("mount its disk" in error, f"hooks install {target}" in error) == (True, False)
+    assert ("mount its disk" in error, f"setup {target}" in error) == (True, False)
     check = doctor_check(target)
     assert (check["state"], check["cure"]) == ("warning", row["cure"])
     assert (
@@ -268,14 +251,14 @@ def test_a_hook_whose_store_is_gone_is_not_to_be_installed_again(target, tmp_pat
         ]["detail"]
     )
     os.rename(away, store)
-    assert row_of(target)["cure"] == f"scopes hooks install {target}"
+    assert row_of(target)["cure"] == f"scopes setup {target} --only hooks"
 
 
 def test_to_remove_hooks_from_a_file_with_comments_the_advice_can_be_followed(sealed_world):
     (sealed_world / ".claude").mkdir()
     (sealed_world / ".claude/settings.json").write_text("{} // mine\n")
     done = run("setup", "claude-code", "--only", "hooks", "--remove", code=1)
-    assert "--print" not in done.stderr
+    assert "--dry-run" not in done.stderr
     assert "hint: remove it yourself" in done.stderr
 
 
@@ -303,7 +286,7 @@ def test_a_problem_of_an_outdated_hook_is_shown_too(sealed_world, tmp_path):
     check = doctor_check("codex")
     assert check["detail"].startswith("outdated: ")
     assert check["detail"].endswith("the last turn was not recorded: the store is busy")
-    assert check["cure"] == "scopes hooks install codex; scopes import"
+    assert check["cure"] == "scopes setup codex --only hooks; scopes import"
 
 
 def test_the_problem_of_hooks_that_were_removed_is_shown_no_more(sealed_world):

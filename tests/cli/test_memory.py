@@ -44,7 +44,7 @@ def test_an_entry_in_json_has_every_list(remembered):
 def test_a_script_can_follow_an_entry_to_its_messages(remembered):
     name = remembered.run("memory", "update", remembered.id).strip()
     assert remembered.run("memory", "list").startswith(f"{name}\tcarol\t")
-    assert "Decided: We agreed on SameSite=Lax." in remembered.run("memory", "show", name[:7])
+    assert remembered.run("memory", "list", "--kind", "decision").startswith(name)
     assert remembered.run("memory", "list", "safari").startswith(name)
     assert (
         remembered.run("memory", "list", "safari", "--kind", "action", "--format", "{id} {found_in}")
@@ -86,6 +86,17 @@ def test_undo_reverts_adding_and_pruning(remembered, words):
     assert remembered.run("memory", "list", "--json") == before
 
 
+def test_several_actions_are_done_at_once_or_none(remembered):
+    remembered.run("memory", "add", "A note", "--action", "one", "--action", "two")
+    first, second = (row.split("\t")[0] for row in remembered.run("memory", "actions").splitlines())
+    assert remembered.run_refused("memory", "done", first, "zzzz.1", code=4)
+    assert len(remembered.run("memory", "actions").splitlines()) == 2
+    assert remembered.run("memory", "done", first, second) == f"{first}\n{second}\n"
+    assert remembered.run("memory", "actions") == ""
+    remembered.run("undo")
+    assert len(remembered.run("memory", "actions").splitlines()) == 2
+
+
 def test_a_search_without_a_hit_has_exit_code_1(remembered):
     remembered.run("memory", "add", "A note")
     assert remembered.run("memory", "list", "ferret", code=1) == ""
@@ -125,7 +136,6 @@ def test_a_context_is_printed_as_it_is(remembered):
         (("memory", "prune", "--older-than", "whenever"), 2),
         (("memory", "prune", "--max", "1", "--keep-importance", "11"), 2),
         (("memory", "list", "x", "--min-importance", "0"), 2),
-        (("memory", "show", "zzzz"), 4),
         (("memory", "done", "zzzz.1"), 4),
         (("memory", "update", "nothing"), 4),
         (("conv", "summarize", "conv-001", "--ratio", "0"), 2),

@@ -24,11 +24,11 @@ GATED = {"bundle", "checkout", "context", "export", "history", "memory", "push"}
 REPLACING = {"acp", "agents", "bisect", "check", "compact", "facts", "inbox", "mcp", "resume", "send", "summarize"}
 # They print for the user, or write into the store, into its directories or into the configuration of programs.
 NONE = {
-    "abandon", "amend", "append", "blame", "branch", "budget", "cat", "changes", "cherry-pick", "clone", "collaborate",
+    "abandon", "amend", "append", "blame", "branch", "cat", "changes", "cherry-pick", "clone", "collaborate",
     "completion", "config", "conflicts", "decisions", "delete", "delete-branch", "diff", "doctor", "fetch", "files",
     "gc", "purge", "redact", "retention",
-    "help", "hooks", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
-    "range-diff", "rebase", "reproject", "redo", "remote", "rename", "repair", "retract", "rewind", "search", "secrets", "show", "skills",
+    "help", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
+    "range-diff", "rebase", "reproject", "redo", "remote", "rename", "retract", "rewind", "search", "secrets", "setup", "show",
     "stats", "switch", "tag", "tokens", "uncompact", "undo", "usage", "verify", "version", "watch", "why",
 }  # fmt: skip
 
@@ -130,7 +130,7 @@ def test_the_programs_of_facts_read_no_secrets(store, tmp_path, form):
     store.run("agents", "register", "analyst", "--depends-on", "Seeds")
     for number, (_, secret) in enumerate(KINDS[::5]):
         fact = f"the {number}. value is {FORMS[form](secret)}".replace("\0", "\\x00")
-        store.run("facts", "propose", store.id, "Seeds", fact, "--id", f"fact-{number}")
+        store.run("facts", "propose", store.id, "Seeds", fact, "--data", f'{{"id": "fact-{number}"}}')
         store.run("facts", "accept", store.id, f"fact-{number}")
     done = store.run_main("-c", f"scopes.agent.analyst.command={KEEP}", "facts", "run", store.id)
     assert done.returncode == 0, done.stderr

@@ -57,7 +57,7 @@ def test_without_a_source_the_store_is_checked(folder):
 def test_a_damaged_fact_and_a_damaged_agent_exit_with_7(folder):
     """They were found by no command: lists left them out."""
     run(folder, "agents", "register", "ann")
-    run(folder, "facts", "propose", "conv-001", "Seeds", "slow", "--id", "s")
+    run(folder, "facts", "propose", "conv-001", "Seeds", "slow", "--data", '{"id": "s"}')
     run(folder, "facts", "accept", "conv-001", "s")
     assert run(folder, "verify").returncode == 0
     for ref, end in (("refs/scopes/facts", "/s="), ("refs/scopes/agents", "agents/000001.json")):
