@@ -61,24 +61,12 @@ DOCUMENTS = {
     "retention run": "purge-done retention-status",
     "agents register": "agent",
     "agents list": "agent-list",
-    "agents show": "agent",
-    "agents update": "agent",
+    "agents show": "agent agent-card",
     "agents remove": "agent",
-    "agents available": "agent",
-    "agents away": "agent",
-    "agents export": "agent-card",
-    "agents import": "agent",
+    "setup": "hooks-status mcp-status skills-status hooks-changed host skill-changed",
+    "acp": "acp-log acp-stats",
     "mcp": "mcp-server",
-    "mcp install": "host",
-    "mcp remove": "host",
-    "mcp status": "mcp-status",
     "resume": "resumption checked-out",
-    "skills install": "skill-changed",
-    "skills remove": "skill-changed",
-    "skills status": "skills-status",
-    "hooks install": "hooks-changed",
-    "hooks status": "hooks-status",
-    "hooks remove": "hooks-changed",
     "send": "routing",
     "inbox": "inbox delivery",
     "proposals create": "proposal-created",
@@ -87,44 +75,29 @@ DOCUMENTS = {
     "proposals test": "proposal-test",
     "proposals accept": "proposal-reviewed",
     "proposals reject": "proposal-reviewed",
-    "proposals modify": "proposal-reviewed",
     "proposals apply": "proposal-reviewed",
     "proposals rollback": "proposal-reviewed",
-    "proposals feedback": "proposal-reviewed",
-    "collaborate": "collaboration-started",
-    "collaborate status": "collaboration-list",
+    "collaborate open": "collaboration-started",
+    "collaborate list": "collaboration-list",
     "collaborate show": "collaboration",
-    "collaborate join": "collaboration-changed",
     "collaborate argue": "collaboration-changed",
     "collaborate close": "collaboration-changed",
     "facts propose": "proposed-fact",
     "facts list": "fact-list proposed-fact-list",
     "facts show": "fact proposed-fact",
-    "facts explain": "fact proposed-fact",
-    "facts promote": "fact",
     "facts accept": "fact",
     "facts reject": "fact-decision",
     "facts decide": "fact-decision",
-    "facts run": "fact-run",
+    "facts run": "fact-run eligible-agents",
     "facts log": "fact-log",
-    "facts eligible": "eligible-agents",
-    "facts key add": "fact-key",
     "memory update": "memory-update",
     "memory add": "memory-entry",
-    "memory list": "memory-list",
-    "memory search": "memory-search",
+    "memory list": "memory-list memory-search memory-stats",
     "memory context": "memory-context",
     "memory actions": "memory-actions",
     "memory done": "memory-action",
-    "memory stats": "memory-stats",
     "memory prune": "memory-prune",
-    "acp stats": "acp-stats",
-    "acp log": "acp-log",
-    "context": "context history",
-    "budget": "budget",
-    "tokens count": "tokens",
-    "tokens status": "token-status",
-    "tokens fetch": "token-data",
+    "context": "context history context-diff export",
     "branch": "branch-list branch",
     "switch": "switch",
     "rename": "rename",
@@ -164,20 +137,17 @@ DOCUMENTS = {
     "bundle import": "fetch",
     "bundle verify": "bundle-content",
     "init": "init",
-    "verify": "verification signature-check certificate",
+    "verify": "verification signature-check certificate repair",
     "check": "check rule-list rule-explained rule-tests run-comparison",
-    "repair": "repair",
     "gc": "gc",
     "doctor": "doctor",
-    "config get": "config",
-    "config set": "config",
-    "config unset": "config",
-    "config list": "config-list",
+    "config": "config-list config",
+    "tokens": "tokens budget token-data",
     "help": "help",
 }
 # Fields of a document that a command does not print: `log` and `cat` share one.
 ABSENT = {"log": ["conversation", "branch"], "cat": ["branches"]}
-WITHOUT_DOCUMENT = {"acp", "completion", "version"}
+WITHOUT_DOCUMENT = {"completion", "version"}
 # Objects whose keys are data, such as names of authors, and values of any form.
 _MAPS = {
     *(
@@ -402,9 +372,9 @@ def make_schemas() -> dict[str, Any]:
 # The commands whose text in a pipe is a table with one row for each thing.
 ROW_COMMANDS = {
     path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change", "usage"}
-} | {"memory search", "memory actions", "tokens status", "verify", "doctor", "why", "hooks status", "mcp status", "skills status"}  # fmt: skip
+} | {"memory actions", "verify", "doctor", "why", "setup", "acp"}  # fmt: skip
 ROW_COMMANDS -= {"cat"}
-TABLE_OF = {"show": "conversation-commits"}  # the document of an option that makes rows
+TABLE_OF = {"show": "conversation-commits", "memory list": "memory-search"}  # the document of an option that makes rows
 
 
 def find_columns() -> dict[str, tuple[list[str], list[str]]]:

@@ -90,7 +90,7 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
         raise Invalid(f"an agent card has at most {MAX_CARD_DEPTH} levels", hint="is this the right file?")
     own_name = card.get("name")
     if name is None and not isinstance(own_name, str):
-        raise Corrupt("this is not an agent card: it has no name", hint="give the agent one: --name NAME")
+        raise Corrupt("this is not an agent card: it has no name", hint="give the agent one")
     description = card.get("description")
     own = card.get(_EXTENSION)
     kept = {key: value for key, value in card.items() if key not in {*_FIELDS_OF_AGENT, _EXTENSION}}
@@ -119,12 +119,12 @@ def _is_deeper(value: Mapping[str, Any], levels: int) -> bool:
 def _note_ignored(card: Mapping[str, Any], agent: Agent) -> Iterator[Note]:
     """Yield notes for what a card has in a form that says nothing about the agent."""
     if not isinstance(card.get("skills", []), list):
-        hint = f"give it some: scopes agents update {quote(agent.name)} --capability WORD"
+        hint = f"give it some: scopes agents register {quote(agent.name)} --capability WORD"
         yield Note("the skills of the card are not a list: the agent has no capabilities", hint)
     own = card.get(_EXTENSION)
     kind = own.get("type", "ai") if isinstance(own, dict) else "ai"
     if kind not in AGENT_TYPES:
-        hint = f"change it: scopes agents update {quote(agent.name)} --type human"
+        hint = f"change it: scopes agents register {quote(agent.name)} --type human"
         yield Note(f"the card has the type {str(kind)[:80]!a}, which is none: the agent is registered as ai", hint)
 
 

@@ -96,7 +96,7 @@ def deliver_unread(repository: Repository, name: str, sent: SentMessage | None =
     agent = Registry(repository).find(name, whole=True)
     delivery = find_delivery(repository, agent)
     if delivery is None:
-        hint = f"scopes config set scopes.agent.{quote(agent.name)}.delivery COMMAND"
+        hint = f"scopes config scopes.agent.{quote(agent.name)}.delivery COMMAND"
         raise Invalid(f"no program is set for the messages of {agent.name}", hint=hint)
     done: list[MessageId] = []
     while (inbox := read_inbox(repository, str(agent.number))).messages:
@@ -152,11 +152,13 @@ def deliver_to_programs(
 ) -> tuple[Note, ...]:
     """Deliver what is unread to those of some agents that have a program, and return a note for each failure.
 
+    A dry run runs none of them.
+
     sent: what this command has sent; that it was delivered is undone with that
     """
     notes = []
     registry = Registry(repository)
-    for name in names:
+    for name in () if repository.is_dry else names:
         agent = registry.find_named(name)
         if agent is None or find_delivery(repository, agent) is None:
             continue

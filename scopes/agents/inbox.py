@@ -248,7 +248,7 @@ def _inbox(registry: Registry, agent: Agent, *, everything: bool) -> Inbox:
     ended, waiting = find_ended(registry.repository, delivered), len(queued)
     notes = _note_damaged(agent, damaged)
     if waiting:
-        hint = f"to get what waits: scopes agents available {quote(agent.name)}"
+        hint = f"to get what waits: scopes agents register {quote(agent.name)} --available"
         notes = (Note(f"{agent.name} is away: {waiting} {plural(waiting, 'message')} waiting", hint), *notes)
     shown = delivered if everything or not ended else (each for each in delivered if each.sequence not in ended)
     messages = ReceivedMessages(registry.repository, shown, ended)
@@ -272,7 +272,7 @@ def _note_ended(inbox: Inbox) -> Inbox:
     if not hidden:
         return inbox
     what = f"{hidden} {plural(hidden, 'message')} about what has ended"
-    note = Note(f"{what} not listed", f"list them too, with the reason: scopes inbox {quote(inbox.agent.name)} --all")
+    note = Note(f"{what} not listed", f"take all of it out: scopes inbox {quote(inbox.agent.name)} --ack")
     if inbox.operation is not None:
         note = Note(f"{what} taken out too", "to put all of them back: scopes undo")
     return replace(inbox, notes=(*inbox.notes, note))

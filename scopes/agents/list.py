@@ -45,9 +45,8 @@ def list_agents(
     *,
     capability: str | None = None,
     available: bool | None = None,
-    registered_only: bool = False,
 ) -> AgentList:
-    """List agents, and unless `registered_only`, a capability or an availability is given also other participants.
+    """List agents, and unless a capability or an availability is given also other participants.
 
     available: True for those that are available, False for those that are away.
     """
@@ -60,7 +59,7 @@ def list_agents(
     ]
     counts = count_conversations(repository)
     rows = [AgentRow(agent.name, agent, counts[agent.name]) for agent in agents]
-    if not registered_only and capability is None and available is None:
+    if capability is None and available is None:
         rows += _unregistered(registry, counts)
     notes = () if capability is None else _note_unknown(registry, capability.removeprefix("@"))
     return AgentList(rows=tuple(rows), notes=(*registry.notes, *notes))

@@ -1,11 +1,10 @@
-"""`agents register`, `update`, `remove`, `available` and `away`: change who is registered."""
+"""`agents register` and `remove`: change who is registered."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from types import MappingProxyType
 from typing import Any
 
 from scopes.agents.agent import Agent, AgentType, check_agent
@@ -35,7 +34,10 @@ class AgentChanged(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentChanges:
-    """What to change about an agent; None keeps it. `add_` and `remove_` change single items of the lists."""
+    """What to change about an agent; None keeps it. `add_` and `remove_` change single items of the lists.
+
+    available: what was sent to an agent that was away goes into its inbox then; to one that is away it waits (S4-33).
+    """
 
     name: str | None = None
     type: AgentType | None = None
@@ -44,7 +46,7 @@ class AgentChanges:
     remove_capabilities: Sequence[str] = ()
     add_dependencies: Sequence[str] = ()
     remove_dependencies: Sequence[str] = ()
-    metadata: Mapping[str, str | None] | None = None
+    available: bool | None = None
 
 
 def register(
@@ -91,7 +93,7 @@ def register(
 
 
 def update(repository: Repository, name: str, changes: AgentChanges) -> AgentChanged:
-    """Change the fields of an agent; its number stays.
+    """Change the fields of an agent, named by its whole name or its number, which stays.
 
     Raises:
         NotFound, Ambiguous: there is no such agent, or several.
@@ -109,8 +111,18 @@ def update(repository: Repository, name: str, changes: AgentChanges) -> AgentCha
             *_missing("capability", changes.remove_capabilities, before.capabilities),
             *_missing("dependency", changes.remove_dependencies, before.dependencies),
         ]
-        done = _store(registry, before, after, "updated", "update")
-        return replace(done, notes=(*missing, *done.notes, *_note_settings(registry, before, after)))
+        word = "available" if after.available else "away"
+        is_only_word = changes == AgentChanges(available=after.available)
+        waiting = deliver(registry, before) if changes.available else {}
+        verb = f"set {word}:" if is_only_word else "update"
+        done = _store(registry, before, after, word if is_only_word else "updated", verb, waiting)
+        notes = (
+            *missing,
+            *done.notes,
+            *_note_settings(registry, before, after),
+            *_note_delivered(before, len(waiting)),
+        )
+        return replace(done, notes=notes)
 
 
 def remove(repository: Repository, name: str) -> AgentChanged:
@@ -129,25 +141,11 @@ def remove(repository: Repository, name: str) -> AgentChanged:
     return AgentChanged(agent=agent, change="removed", operation=operation, notes=notes)
 
 
-def set_availability(repository: Repository, name: str, *, available: bool) -> AgentChanged:
-    """Make an agent available, or not: what is sent to it then waits (S4-33).
-
-    Raises:
-        NotFound, Ambiguous: there is no such agent, or several.
-    """
-    word = "available" if available else "away"
-    with exclusive_write(repository):
-        registry = Registry(repository)
-        before = registry.find(name, whole=True)
-        waiting = deliver(registry, before) if available else {}
-        done = _store(registry, before, replace(before, available=available), word, f"set {word}:", waiting)
-    if not waiting:
-        return done
-    count = len(waiting)
-    note = Note(
-        f"{count} waiting {plural(count, 'message')} delivered", f"read them: scopes inbox {quote(before.name)}"
-    )
-    return replace(done, notes=(*done.notes, note))
+def _note_delivered(agent: Agent, count: int) -> Iterator[Note]:
+    """Yield a note if messages waited for an agent that was away."""
+    if count:
+        text = f"{count} waiting {plural(count, 'message')} delivered"
+        yield Note(text, f"read them: scopes inbox {quote(agent.name)}")
 
 
 def _store(  # noqa: PLR0917 - what is changed, and how that is called
@@ -156,7 +154,7 @@ def _store(  # noqa: PLR0917 - what is changed, and how that is called
     after: Agent,
     change: str,
     verb: str,
-    more: Mapping[str, BlobChange] = MappingProxyType({}),
+    more: Mapping[str, BlobChange],
 ) -> AgentChanged:
     """Store a changed agent, and `more` changes of files."""
     if after == before and not more:
@@ -169,7 +167,6 @@ def _store(  # noqa: PLR0917 - what is changed, and how that is called
 
 
 def _apply(agent: Agent, changes: AgentChanges) -> Agent:
-    metadata = {**agent.metadata, **(changes.metadata or {})}
     return replace(
         agent,
         name=agent.name if changes.name is None else AgentName(changes.name),
@@ -177,7 +174,7 @@ def _apply(agent: Agent, changes: AgentChanges) -> Agent:
         description=agent.description if changes.description is None else changes.description.strip(),
         capabilities=_changed(agent.capabilities, changes.add_capabilities, changes.remove_capabilities),
         dependencies=_changed(agent.dependencies, changes.add_dependencies, changes.remove_dependencies),
-        metadata={name: value for name, value in metadata.items() if value is not None},
+        available=agent.available if changes.available is None else changes.available,
     )
 
 
@@ -192,7 +189,7 @@ def _missing(what: str, removed: Sequence[str], items: Sequence[str]) -> list[No
 def _require_free(registry: Registry, name: str) -> None:
     other = registry.find_named(name)
     if other is not None:
-        hint = f"change it: scopes agents update {other.number}, or choose another name"
+        hint = f"change it: scopes agents register {other.number} ..., or choose another name"
         raise Refused(f"agent {name!a} is registered already, as number {other.number}", hint=hint)
 
 
@@ -211,7 +208,7 @@ def _note_settings(registry: Registry, before: Agent, after: Agent) -> Iterator[
         key = f"scopes.agent.{before.name}.{setting}"
         value = registry.repository.config.find(key)
         if value is not None:
-            command = f"scopes config set {quote(f'scopes.agent.{after.name}.{setting}')} {quote(value)}"
+            command = f"scopes config {quote(f'scopes.agent.{after.name}.{setting}')} {quote(value)}"
             yield Note(f"the setting {key} is not used for {after.name}", f"set it again: {command}")
 
 

@@ -29,7 +29,7 @@ KIND = "agents"
 """The kind of the operations that change the registry; one that registers has the number in its details."""
 _DIRECTORY, _NEXT = "agents", "next"
 _NUMBER = "number"
-_NOT_REGISTERED = "list them: scopes agents list --registered; to register one: scopes agents register NAME"
+_NOT_REGISTERED = "list them: scopes agents list; to register one: scopes agents register NAME"
 
 
 class Registry:
@@ -145,7 +145,7 @@ def suggest_capability(agents: Iterable[Agent], word: str, prefix: str = "") -> 
         return f"did you mean {' or '.join(near)}?"
     if known:
         return f"capabilities: {', '.join(known[:10])}"
-    return "to give an agent one: scopes agents update AGENT --capability WORD"
+    return "to give an agent one: scopes agents register AGENT --capability WORD"
 
 
 def agent_changes(changes: Mapping[int, Agent | None]) -> dict[str, BlobChange]:

@@ -14,8 +14,7 @@ from scopes.agents.received import InboxEntry
 from scopes.agents.registry import KIND, Registry, suggest_capability, write_registry
 from scopes.clock import now
 from scopes.conversation.append import message_writers
-from scopes.conversation.branch import branch as create_branch
-from scopes.errors import Invalid, NoAvailableAgents, NotFound, Refused
+from scopes.errors import Invalid, NoAvailableAgents, NotFound
 from scopes.history.handles import BranchHandle, participants_of, read_uuid
 from scopes.history.names import list_branch_tips
 from scopes.history.sessions import note_followed
@@ -50,7 +49,6 @@ def send(
     to: Sequence[str] = (),
     *,
     queue: bool = False,
-    create: bool = False,
     made_of: Collection[Oid] = (),
 ) -> Routed:
     """Append a message to a branch and put it into the inboxes of agents; either both happen or nothing.
@@ -59,7 +57,6 @@ def send(
         to agents with the capability `review`, collaboration requests to those with the capability that they name,
         analyses to the registered participants of the conversation (S4-35).
     queue: send also if nobody is available.
-    create: begin the branch at the tip of the active one if it is not there; `undo` takes back both in one step.
     made_of: commits whose text the message has; Busy is raised if something of it was purged meanwhile.
 
     Raises:
@@ -68,15 +65,7 @@ def send(
         NoAvailableAgents: no receiver is available, and `queue` is not set (S4-31).
     """
     repository, conversation = branch.repository, branch.conversation.id
-    made: list[OperationId] = []
-    if create and branch.name not in list_branch_tips(repository, conversation):
-        _find_receivers(Registry(repository), branch, message, to, queue=queue)  # or nothing is made
-        try:
-            made = [create_branch(repository, conversation, name=branch.name, switch=False).operation]
-        except Refused:
-            if branch.name not in list_branch_tips(repository, conversation):
-                raise  # else another process was faster
-    with exclusive_write(repository), repository.as_caller(command_operations=[*made]):
+    with exclusive_write(repository):
         require_unpurged(repository, conversation, made_of)
         registry = Registry(repository)
         receivers, available = _find_receivers(registry, branch, message, to, queue=queue)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from shlex import join, quote
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
@@ -74,14 +75,6 @@ AuthorKind: TypeAlias = Annotated[
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
 TextOption: TypeAlias = Annotated[str | None, typer.Option("-m", "--message", metavar="TEXT", help="The text")]
-Data: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--data", metavar="JSON", help="All fields, also those without an option; @FILE reads"),
-]
-Limit: TypeAlias = Annotated[int | None, typer.Option("-n", "--limit", min=0, metavar="N", help="At most N")]
-MaxTokens: TypeAlias = Annotated[
-    str | None, typer.Option("--max-tokens", metavar="N", help="Its size at most: 8000, 10k")
-]
 OnlyAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only this agent")]
 OnlyModel: TypeAlias = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model")]
 ConversationOrConflict: TypeAlias = Annotated[
@@ -103,6 +96,16 @@ OfConversation: TypeAlias = Annotated[
     str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
 ]
 AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
+Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", "-n", min=0, metavar="N", help="At most N")]
+All: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="Also what is left out by default")]
+Data: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--data", metavar="JSON", help="All fields, also those without an option; @FILE reads"),
+]
+To: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--to", metavar="WHOM", help="An agent, @capability, or all (may be repeated)")
+]
+Queue: TypeAlias = Annotated[bool, typer.Option("--queue", help="Send even if nobody is available")]
 STANDARD_OUTPUT = "-"
 ALL_PROJECTS = "all"
 Output: TypeAlias = Annotated[
@@ -128,14 +131,16 @@ FenceMark: TypeAlias = Annotated[
     str | None,
     typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
 ]
-OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
+OfAgent: TypeAlias = Annotated[
+    str | None, typer.Option("--agent", metavar="NAME", help="Only this agent (branch: who owns it)")
+]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="WHAT", help="Only this project: directory, name or address; all"),
 ]
 
 
-def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
+def author_of(invocation: Invocation, name: str | None = None, kind: str | None = None) -> Author:
     """Return the author of a message: the agent of `--as`, else the human named by scopes.author (default: `user`).
 
     Without `--author-kind`, a name that is registered has the kind that the registry says. A name of `--as` that is
@@ -169,21 +174,6 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     return author
 
 
-def read_count(option: str, text: str | None) -> int | None:
-    """Return the number that an option gives, as `8000`, `10k` or `1.5M`; None if it was not given.
-
-    Raises:
-        Invalid: it is something else.
-    """
-    if text is None:
-        return None
-    found = _COUNT.fullmatch(text)
-    count = 0.5 if found is None else float(found[1]) * _UNITS[found[2]]
-    if count != int(count):
-        raise Invalid(f"{option} {text[:40]!a} is not a whole number", hint=f"for example: {option} 8000, or 10k")
-    return int(count)
-
-
 def read_where(repository: Repository, text: str) -> str:
     """Return a place with its conversation: `HEAD~2` is `@~2`, and a branch of the latest one is `@/BRANCH`."""
     from scopes.history.names import find_latest_with_branch
@@ -201,13 +191,38 @@ def read_data(invocation: Invocation, text: str) -> str:
     """
     if not text.startswith("@"):
         return text
-    from scopes.cli.input import open_input
 
     with open_input(invocation, text[1:]) as file:
         try:
             return file.read().decode()
         except UnicodeDecodeError as error:
             raise Invalid(f"{text[1:]!a} is not UTF-8 text", hint="convert it to UTF-8 first") from error
+
+
+def refuse_dry_run(invocation: Invocation, words: str) -> None:
+    """Refuse --dry-run for what changes more than the store.
+
+    Raises:
+        Invalid: it is given.
+    """
+    if invocation.dry_run:
+        raise Invalid(f"--dry-run cannot be combined with {words}", hint="it changes more than the store")
+
+
+def read_fields(invocation: Invocation, text: str | None) -> dict[str, Any]:
+    """Return the JSON object of --data, or of the file of @FILE; an empty one if it was not given.
+
+    Raises:
+        Invalid: it is not a JSON object.
+    """
+    if text is None:
+        return {}
+    from scopes.cli.append_input import parse_document
+
+    document = parse_document(read_data(invocation, text), "--data", """--data '{"reasoning": ["it is there"]}'""")
+    if not isinstance(document, dict):
+        raise Invalid("--data is not a JSON object", hint="for example: --data @FILE, with {...} in it")
+    return document
 
 
 def choose_text(text: str | None, option: str | None) -> str | None:
@@ -238,6 +253,17 @@ def find_conversation(repository: Repository, text: str) -> ConversationId | Non
     except NotFound:
         return None
     return found
+
+
+def is_whole_conversation(repository: Repository, word: str | None) -> bool:
+    """Return True if a word is `@` or the whole id of a conversation, or begins so before a `/`.
+
+    Where a place and a text may follow, any other single word is the text.
+    """
+    from scopes.history.names import conversation_ids, parse_latest
+
+    name = (word or "").partition("/")[0]
+    return parse_latest(name) is not None or name in conversation_ids(repository)
 
 
 def conversation_of_message(repository: Repository, message: str) -> str:

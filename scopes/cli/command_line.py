@@ -132,7 +132,7 @@ def join_branch(words: list[str], with_value: Container[str]) -> list[str]:
 
 
 def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine]:
-    """Write out an alias of the user, `config KEY` and groups that list; return the words, and them split.
+    """Write out an alias of the user, and the command of a group; return the words, and them split.
 
     Raises:
         Invalid: an alias is not valid.
@@ -143,40 +143,24 @@ def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine
 
         words = expand_alias(table, words, line)
         line = split_words(table, words)
-    if line.unknown is not None and line.path == ("config",):
-        words = _with_config_command(words, line)
-        line = split_words(table, words)
     if line.command is None and line.path and not line.has(HELP.names):
-        line = _with_list(table, line)
+        line = _with_default(table, line)
     return words, line
 
 
-def _with_list(table: Table, line: CommandLine) -> CommandLine:
-    """Return the line of a group without a command with its `list`: `conflicts`, `agents --json`, `remote -v`."""
-    command = table.commands.get((*line.path, "list"))
-    is_option_of_list = line.unknown is not None and len(line.unknown) > 1 and line.unknown.startswith("-")
-    if command is None or line.missing_value is not None or (line.unknown is not None and not is_option_of_list):
+def _with_default(table: Table, line: CommandLine) -> CommandLine:
+    """Return the line of a group without a command with its default: `conflicts`, `agents --json`, `remote -v`.
+
+    An argument may follow if the default is another one than `list`: `collaborate conv-001`.
+    """
+    group = table.groups.get(line.path)
+    command = None if group is None else table.commands.get((*line.path, group.default))
+    if group is None or command is None or line.missing_value is not None:
         return line
     if line.unknown is not None:
-        line.rest.insert(0, line.leading.pop())
+        is_option = len(line.unknown) > 1 and line.unknown.startswith("-")
+        if not is_option and (group.default == "list" or (*line.path, line.unknown) in table.renamed):
+            return line
+        line.rest.insert(0, line.leading.pop() if is_option else line.typed.pop())
     line.path, line.command, line.unknown = command.path, command, None
     return line
-
-
-def _with_config_command(words: list[str], line: CommandLine) -> list[str]:
-    """Return the words of `config KEY` with `get`, and those of `config KEY VALUE` with `set`, as in git."""
-    if line.unknown is None or "." not in line.unknown or line.unknown[0] == "-":
-        return words
-    position = len(words) - len(line.rest) - 1
-    arguments = 0
-    is_value = options_ended = False
-    for word in line.rest:
-        if is_value:
-            is_value = False
-        elif not options_ended and word == "--":
-            options_ended = True
-        elif not options_ended and len(word) > 1 and word.startswith("-"):
-            is_value = word == "--level" or expects_value(word)
-        else:
-            arguments += 1
-    return [*words[:position], "set" if arguments else "get", *words[position:]]

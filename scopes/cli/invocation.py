@@ -438,6 +438,8 @@ class Invocation:
     def stream(self, results: Iterable[Result], *, options: ViewOptions | None = None) -> int:
         """Print results as they are produced, after the notes that were added, and return 0."""
         output = self.output(options=options)
+        if self.dry_run:
+            self.add_notes([dry_run_note()])
         self._write_notes(output)
         output.stream(results)
         self.committed = None

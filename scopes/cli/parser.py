@@ -13,7 +13,7 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import ALL_FIELDS, CommandLine, join_branch
+from scopes.cli.command_line import ALL_FIELDS, CommandLine, before_separator, join_branch
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, VERSION, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import command_of_option, did_you_mean, nearest
@@ -62,7 +62,7 @@ def make_context(
     """
     assert line.command is not None  # noqa: S101  as in `run`
     parser = _build_full_parser(function, line.command.path[-1])
-    words = [*line.leading, *line.rest]
+    words = _with_empty_values(parser, [*line.leading, *line.rest])
     return parser, parser.make_context(spelling, [*_write_out(parser, words)], obj=invocation)
 
 
@@ -99,6 +99,14 @@ def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[st
 def _is_place(argument: typer.core.TyperArgument) -> bool:
     """Return True if an argument names a conversation, or something in one."""
     return any(name in (argument.metavar or "") for name in ("CONV", "WHERE", "ANYTHING", "MESSAGE"))
+
+
+def _with_empty_values(parser: typer.core.TyperCommand, words: list[str]) -> list[str]:
+    """Return the words with `--watch=` for `--watch`, if its placeholder is `[=SECONDS]`: the value may be left out."""
+    options = [each for each in parser.params if (each.metavar or "").startswith("[=")]
+    names = {name for option in options for name in option.opts}
+    before = before_separator(words)
+    return [f"{word}=" if word in names else word for word in before] + words[len(before) :]
 
 
 @functools.cache

@@ -8,31 +8,23 @@ PACKAGE = "scopes.cli.commands"
 PREFIXES = ("ai", "conversations", "conv")  # words before a command that change nothing
 # Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
 _WRITING = frozenset({
-    "new", "import", "append", "amend", "retract", "summarize", "memory update",
-    "memory add", "memory done", "memory prune", "tokens fetch", "switch", "rename",
-    "abandon", "delete-branch", "merge", "rebase",
-    "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate",
-    "rewind", "delete", "undo", "redo",
-    "init", "repair", "gc", "config set", "config unset",
-    "merge-requests open",
-    "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
-    "agents available", "agents away", "agents import", "send", "proposals create",
-    "proposals accept", "proposals reject", "proposals modify", "proposals apply", "proposals rollback",
-    "proposals feedback", "facts propose", "facts promote", "facts accept",
-    "facts reject", "facts decide", "facts run", "facts key add", "collaborate", "collaborate join",
-    "collaborate argue", "collaborate close", "acp", "mcp", "mcp install", "mcp remove", "resume",
-    "skills install", "skills remove", "hooks install", "hooks remove",
-    "secrets allow", "purge", "redact", "retention run", "remote add", "remote rename",
+    "new", "import", "append", "amend", "retract", "summarize", "memory update", "memory add", "memory done",
+    "memory prune", "switch", "rename", "abandon", "delete-branch", "merge", "rebase", "cherry-pick",
+    "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate", "rewind", "delete", "undo",
+    "redo", "init", "gc", "merge-requests open", "merge-requests merge", "merge-requests close", "agents register",
+    "agents remove", "send", "proposals create", "proposals accept", "proposals reject", "proposals apply",
+    "proposals rollback", "facts propose", "facts accept", "facts reject", "facts decide", "facts run",
+    "collaborate argue", "collaborate close", "acp", "mcp", "resume", "secrets allow", "purge", "redact",
+    "retention run", "remote add", "remote rename",
     "remote set-url", "remote remove", "push", "fetch", "pull", "clone", "bundle create", "bundle import",
+    "collaborate open", "setup",
 })  # fmt: skip
 
 
 # Commands that change files or programs beside the store, which a dry run of the store would not hold back.
 _OWN_EFFECTS = frozenset({
-    "tokens fetch", "init", "config set", "config unset", "inbox", "facts run", "acp", "mcp", "mcp install",
-    "mcp remove", "skills install", "skills remove", "hooks install", "hooks remove", "secrets allow",
-    "remote add", "remote rename", "remote set-url", "remote remove", "push", "fetch", "pull", "clone",
-    "bundle create", "bundle import",
+    "acp", "mcp", "secrets allow", "remote add", "remote rename", "remote set-url", "remote remove", "push", "fetch",
+    "pull", "clone", "bundle create", "bundle import",
 })  # fmt: skip
 
 
@@ -75,13 +67,17 @@ class Command:
 
 
 class Group:
-    """A group of commands. Without one of its commands it runs `list`, if it has that."""
+    """A group of commands. Without one of its commands it runs `default`, if it has that.
 
-    __slots__ = ("path", "summary")
+    The word of another default than `list` may be left out before arguments, too.
+    """
 
-    def __init__(self, path: tuple[str, ...], summary: str) -> None:
+    __slots__ = ("default", "path", "summary")
+
+    def __init__(self, path: tuple[str, ...], summary: str, default: str = "list") -> None:
         self.path = path
         self.summary = summary
+        self.default = default
 
     @property
     def spelling(self) -> str:
@@ -130,12 +126,12 @@ class Table:
 
 
 def _command(
-    section: str, name: str, summary: str, quick: str | None = None, *, module: str = "", forms: tuple[str, ...] = ()
+    section: str, name: str, summary: str, quick: str | None = None, module: str = "", *, forms: tuple[str, ...] = ()
 ) -> Command:
     """Return the row of one command; its path and its function follow from the name, and its module if none is given.
 
-    `delete-branch` is `delete_branch:delete_branch`, `config get` is `config:config_get`; `import`, `list` and `help`
-    get an underscore, because Python uses these names.
+    `delete-branch` is `delete_branch:delete_branch`, `memory add` is `memory:memory_add`; `import`, `list` and `help`
+    get an underscore, because Python uses these names. `module` is where it is if that is another one.
     """
     words = name.replace("-", "_").split()
     function = "_".join(words)
@@ -148,13 +144,11 @@ def _command(
 
 # The commands that accept --at. `branch` and `tag` do to list.
 _READ_PAST = frozenset({
-    "list", "show", "log", "cat", "search", "decisions", "diff", "changes",
-    "usage", "export", "context", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
-    "operations list", "operations show", "tokens count",
-    "agents list", "agents show", "agents export", "inbox",
-    "facts list", "facts show", "facts explain", "facts log", "facts eligible",
-    "proposals list", "proposals show", "proposals test", "collaborate status", "collaborate show",
-    "memory list", "memory search", "memory context", "memory actions", "memory stats",
+    "list", "show", "log", "cat", "search", "decisions", "diff", "changes", "usage", "export", "context", "branch",
+    "tag", "conflicts list", "conflicts show", "merge-requests list", "operations list", "operations show",
+    "agents list", "agents show", "inbox", "facts list", "facts show", "facts log", "proposals list",
+    "proposals show", "proposals test", "collaborate show", "memory list", "memory context", "memory actions",
+    "tokens", "collaborate list",
 })  # fmt: skip
 
 
@@ -232,56 +226,54 @@ TABLE = Table(
         _command(SHARE, "secrets allow", "Let a secret leave, because it is none"),
         _command(SHARE, "redact", "Copy a conversation with its secrets masked"),
         _command(SHARE, "purge", "Remove messages, files or a conversation for good"),
-        _command(AGENTS, "acp", "Record an agent while it works behind an editor"),
-        _command(AGENTS, "mcp", "Serve the store to agents, by MCP"),
-        _command(AGENTS, "agents register", "Register a person or a program"),
+        _command(AGENTS, "setup", "Connect agents: hooks, MCP and skill file"),
+        _command(AGENTS, "acp", "Record an agent while it works behind an editor", module="live"),
+        _command(AGENTS, "mcp", "Serve the store to agents, by MCP", module="live"),
+        _command(AGENTS, "agents register", "Register an agent or person, or change one"),
         _command(AGENTS, "agents list", "List agents and other participants"),
         _command(AGENTS, "agents show", "Show an agent"),
         _command(AGENTS, "agents remove", "Remove an agent from the registry"),
-        _command(AGENTS, "send", "Add a message and put it into the inboxes of agents"),
-        _command(AGENTS, "inbox", "List the unread messages of an agent"),
+        _command(AGENTS, "send", "Add a message and put it into inboxes", module="agents"),
+        _command(AGENTS, "inbox", "List the unread messages of an agent", module="agents"),
         _command(MEMORY, "memory update", "Create memory entries from new messages"),
-        _command(MEMORY, "memory add", "Add a memory entry in your own words"),
-        _command(MEMORY, "memory list", "List memory entries, newest first"),
+        _command(MEMORY, "memory add", "Add an entry in your own words"),
+        _command(MEMORY, "memory list", "List entries, newest first, or find some"),
         _command(MEMORY, "memory context", "Print the memory as context for an agent"),
-        _command(MEMORY, "memory actions", "List open action items"),
-        _command(MEMORY, "memory done", "Mark an action item as done"),
+        _command(MEMORY, "memory actions", "List what is still to do"),
+        _command(MEMORY, "memory done", "Mark action items as done"),
         _command(MEMORY, "memory prune", "Delete old memory entries, but no conversation"),
         _command(AGREE, "proposals create", "Propose to change fields of an entity"),
-        _command(AGREE, "proposals list", "List the proposals of a conversation, open ones first"),
-        _command(AGREE, "proposals show", "Show a proposal, its state and how it got there"),
-        _command(AGREE, "proposals test", "Show what applying a proposal would change"),
+        _command(AGREE, "proposals list", "List proposals, open ones first"),
+        _command(AGREE, "proposals show", "Show a proposal, and how it got there"),
+        _command(AGREE, "proposals test", "Show what applying it would change"),
         _command(AGREE, "proposals accept", "Accept a proposal, and apply it"),
         _command(AGREE, "proposals reject", "Reject a proposal, with a reason"),
         _command(AGREE, "proposals apply", "Apply an accepted proposal"),
         _command(AGREE, "proposals rollback", "Take back an applied proposal"),
         _command(AGREE, "facts propose", "Propose a fact about a conversation"),
-        _command(AGREE, "facts list", "List the facts of a conversation"),
-        _command(AGREE, "facts show", "Show a fact or a proposed fact"),
-        _command(AGREE, "facts accept", "Approve a proposed fact: it becomes a fact"),
+        _command(AGREE, "facts list", "List facts, or what waits for a decision"),
+        _command(AGREE, "facts show", "Show a fact, and how it came about"),
+        _command(AGREE, "facts accept", "Make a fact of a proposed one, if it is valid"),
         _command(AGREE, "facts reject", "Reject a proposed fact, with a reason"),
         _command(AGREE, "facts decide", "Answer a question of an agent"),
         _command(AGREE, "facts run", "Let agents derive facts until nothing changes"),
         _command(AGREE, "facts log", "Show the cycles of a conversation, newest first"),
-        _command(AGREE, "collaborate", "Open a collaboration of agents on a task"),
+        _command(AGREE, "collaborate open", "Open a collaboration of agents on a task"),
+        _command(AGREE, "collaborate list", "List collaborations, newest first"),
         _command(AGREE, "collaborate show", "Report on a collaboration"),
-        _command(AGREE, "collaborate argue", "State a position in a collaboration"),
+        _command(AGREE, "collaborate argue", "State a position, or only join"),
         _command(AGREE, "collaborate close", "Close a collaboration"),
-        _command(STORE, "init", "Create a store for this project"),
-        _command(STORE, "verify", "Check the whole store, or one imported transcript"),
-        _command(STORE, "gc", "Pack the store and delete what has expired"),
-        _command(STORE, "doctor", "Check the installation and the store"),
+        _command(STORE, "init", "Create a store for this project", module="store"),
+        _command(STORE, "verify", "Check the whole store, or one transcript", module="store"),
+        _command(STORE, "gc", "Pack the store and delete what has expired", module="store"),
+        _command(STORE, "doctor", "Check the installation and the store", module="store"),
+        _command(STORE, "config", "Read or change settings", module="store"),
+        _command(STORE, "tokens", "Count tokens, or divide a context window", module="store"),
         _command(
-            STORE, "completion", "Print a completion script for a shell", "scopes.cli.completion_scripts:print_script"
+            STORE, "completion", "Print a completion script", "scopes.cli.completion_scripts:print_script", "store"
         ),
-        _command(STORE, "help", "Explain a command", "scopes.cli.help:explain"),
+        _command(STORE, "help", "Explain a command", "scopes.cli.help:explain", "store"),
         # earlier commands, until they are folded into those above
-        _command(EARLIER, "memory search", "Search memory entries by words"),
-        _command(EARLIER, "memory stats", "Count memory entries by agent and date"),
-        _command(EARLIER, "budget", "Divide a model's context window"),
-        _command(EARLIER, "tokens count", "Count the tokens of a text or a conversation"),
-        _command(EARLIER, "tokens status", "Show which encodings can be counted exactly"),
-        _command(EARLIER, "tokens fetch", "Download the data for exact token counts"),
         _command(EARLIER, "abandon", "Hide a branch from lists and keep its history"),
         _command(EARLIER, "delete-branch", "Delete a branch"),
         _command(EARLIER, "conflicts intervene", "Override both sides of a conflict"),
@@ -292,30 +284,6 @@ TABLE = Table(
         _command(EARLIER, "merge-requests close", "Close a merge request without merging"),
         _command(EARLIER, "operations list", "List the operations, newest first"),
         _command(EARLIER, "operations show", "Show what one operation changed"),
-        _command(EARLIER, "agents update", "Change what is known about an agent"),
-        _command(EARLIER, "agents available", "Make an agent available"),
-        _command(EARLIER, "agents away", "Make an agent unavailable"),
-        _command(EARLIER, "agents export", "Print the A2A agent card of an agent"),
-        _command(EARLIER, "agents import", "Register the agent of an A2A agent card"),
-        _command(EARLIER, "proposals modify", "Accept a proposal with other values, and apply it"),
-        _command(EARLIER, "proposals feedback", "Say how an applied proposal worked out"),
-        _command(EARLIER, "collaborate status", "List collaborations, the newest first"),
-        _command(EARLIER, "collaborate join", "Take part in a collaboration"),
-        _command(EARLIER, "facts explain", "Show how a fact came about"),
-        _command(EARLIER, "facts promote", "Make a fact of a proposed fact, if it is valid"),
-        _command(EARLIER, "facts eligible", "List the agents that the next cycle would run"),
-        _command(EARLIER, "facts key add", "Add a context key"),
-        _command(EARLIER, "acp stats", "Count the sessions behind scopes acp by agent"),
-        _command(EARLIER, "acp log", "Show what happened to sessions behind scopes acp"),
-        _command(EARLIER, "mcp install", "Add the server to the configuration of a program"),
-        _command(EARLIER, "mcp status", "Show which programs have the server"),
-        _command(EARLIER, "mcp remove", "Remove the server from the configuration of a program"),
-        _command(EARLIER, "skills install", "Teach an agent when and how to use scopes"),
-        _command(EARLIER, "skills status", "Show which agents have the skill file"),
-        _command(EARLIER, "skills remove", "Delete the skill file of an agent"),
-        _command(EARLIER, "hooks install", "Record every turn of an agent as soon as it ends"),
-        _command(EARLIER, "hooks status", "Show the hooks, and what they did last"),
-        _command(EARLIER, "hooks remove", "Remove the hooks of an agent or of git"),
         _command(EARLIER, "secrets scan", "Look for secrets in conversations"),
         _command(EARLIER, "secrets explain", "Explain a rule, or where a secret is"),
         _command(EARLIER, "retention status", "List conversations older than the rules keep them"),
@@ -324,11 +292,6 @@ TABLE = Table(
         _command(EARLIER, "bundle create", "Write conversations into a file, to carry them by hand"),
         _command(EARLIER, "bundle import", "Get conversations from a bundle"),
         _command(EARLIER, "bundle verify", "Check a bundle, and list what it has"),
-        _command(EARLIER, "repair", "Repair what verify finds, where nothing can be lost"),
-        _command(EARLIER, "config get", "Print the value of a setting"),
-        _command(EARLIER, "config set", "Change a setting"),
-        _command(EARLIER, "config unset", "Remove a setting"),
-        _command(EARLIER, "config list", "List all settings, with their origin if asked"),
     ),
     groups=(
         Group(("conflicts",), "Conflicts between branches"),
@@ -337,40 +300,73 @@ TABLE = Table(
         Group(("agents",), "People and programs"),
         Group(("proposals",), "Proposed changes of entities"),
         Group(("facts",), "Facts that agents derive and people accept"),
-        Group(("facts", "key"), "Add context keys"),
-        Group(("hooks",), "Record agents at the end of each turn"),
+        Group(("collaborate",), "Work of agents on one task", default="open"),
         Group(("memory",), "What to remember across conversations"),
         Group(("remote",), "Repositories to share through"),
         Group(("bundle",), "Share through files that are carried by hand"),
-        Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("secrets",), "Possible secrets"),
         Group(("retention",), "Remove old conversations by rules"),
-        Group(("skills",), "Teach agents to use scopes"),
-        Group(("config",), "Read and change settings"),
     ),
     taken={
+        "acp stats": "acp --log",
+        "agents update": "agents register --existing",
         "bisect run": "bisect",
         "blame": "why",
+        "budget": "tokens --budget",
         "checkout": "switch",
+        "collaborate join": "collaborate argue",
+        "collaborate status": "collaborate list",
         "events": "changes",
+        "facts eligible": "facts run --dry-run",
+        "facts promote": "facts accept",
         "files": "show --files",
         "history": "context --for-prompt",
+        "memory search": "memory list",
+        "memory stats": "memory list --stat",
         "mr": "merge-requests",
         "op": "operations",
-        "version": "--version",
+        "proposals modify": "proposals accept",
         "range-diff": "diff --range",
         "stats": "show --stat",
+        "version": "--version",
         "view": "cat",
         "watch": "import --watch",
     },
     renamed={
+        "acp log": "acp --log",
+        "agents available": "agents register NAME --available",
+        "agents away": "agents register NAME --away",
+        "agents export": "agents show NAME --card",
+        "agents import": "agents register NAME --card FILE",
         "compact": "summarize --compact",
+        "config get": "config KEY",
+        "config list": "config",
+        "config set": "config KEY VALUE",
+        "config unset": "config --unset KEY",
         "decisions accept": "decisions --accept ID",
         "decisions dismiss": "decisions --dismiss ID",
         "decisions withdraw": "decisions --withdraw TOPIC",
+        "facts explain": "facts show CONV FACT",
+        "facts key": "facts propose CONV KEY TEXT --new-key",
+        "hooks install": "setup AGENT --only hooks",
+        "hooks remove": "setup AGENT --only hooks --remove",
+        "hooks status": "setup --status",
+        "hooks": "setup",
+        "mcp install": "setup AGENT --only mcp",
+        "mcp remove": "setup AGENT --only mcp --remove",
+        "mcp status": "setup --status",
         "memory show": "show ENTRY",
+        "proposals feedback": "append --kind feedback --reply-to ID",
         "remote show": "show REMOTE",
+        "repair": "verify --repair",
         "reproject": "import --again",
+        "skills install": "setup AGENT --only skill",
+        "skills remove": "setup AGENT --only skill --remove",
+        "skills status": "setup --status",
+        "skills": "setup",
+        "tokens count": "tokens WHAT",
+        "tokens fetch": "tokens --fetch",
+        "tokens status": "doctor",
         "uncompact": "retract ID",
     },
     first_page={

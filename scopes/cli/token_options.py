@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Annotated, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
+from scopes.errors import Invalid
 from scopes.tokens.count import Model, TokenizerChoice, choose_tokenizer, rank_file_paths, resolve_model
+
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([kM]?)", re.ASCII)
+_TIMES = {"": 1, "k": 1_000, "M": 1_000_000}
+
+
+def read_size(text: str) -> int:
+    """Return a number of tokens, which may be written as people do: 8000, 10k, 1.5M.
+
+    Raises:
+        Invalid: it is no number.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise Invalid(f"{text!a} is not a number of tokens", hint="for example: 8000, 10k, 1.5M")
+    return int(float(found[1]) * _TIMES[found[2]])
+
 
 ModelName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
+    typer.Option("--model", metavar="NAME", help="Only this model (context, tokens: count as it does)"),
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--max-tokens", metavar="N", parser=read_size, help="Its size at most: 8000, 10k"),
 ]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
 
@@ -23,9 +45,9 @@ def known_model(invocation: Invocation, name: str | None) -> Model | None:
 
 
 def tokenizer_for(invocation: Invocation, model: str | None, *, strict: bool = False) -> TokenizerChoice:
-    """Return the tokenizer for a model; with `strict`, or scopes.tokens=exact, it must not only estimate."""
-    strict = strict or invocation.config(optional=True).find("scopes.tokens") == "exact"
-    return choose_tokenizer(rank_file_paths(invocation.environ), known_model(invocation, model), strict=strict)
+    """Return the tokenizer for a model; with the setting scopes.tokens=exact it does not estimate."""
+    is_exact = strict or invocation.config(optional=True).find("scopes.tokens") == "exact"
+    return choose_tokenizer(rank_file_paths(invocation.environ), known_model(invocation, model), strict=is_exact)
 
 
 def project_directory(invocation: Invocation) -> str:

@@ -64,4 +64,4 @@ def _split(name: str, value: str) -> list[str]:
 
 
 def _hint(name: str) -> str:
-    return f"change it: scopes config set {ALIAS}{shlex.quote(name)} 'log -5'"
+    return f"change it: scopes config {ALIAS}{shlex.quote(name)} 'log -5'"

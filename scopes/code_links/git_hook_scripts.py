@@ -23,12 +23,12 @@ TRAILER: Final = "prepare-commit-msg"
 TRAILER_NAME: Final = "Scopes-Turn"
 RUN: Final = "git"  # the target of `hooks run` that records what the scripts have written
 TURN: Final = "git-turn"  # prints the message id for the trailer
-_MARK: Final = "# scopes hooks install git: "
+_MARK: Final = "# scopes setup git: "
 _ANY = "".join(f"${{{name}-}}" for name in dict.fromkeys(name for agent in AGENT_VARIABLES for name in agent.present))
 _VALUES = "\n".join(f'\t\tscopes_value {name} "${{{name}-}}"' for name in VARIABLES)
 
 _HEAD = """\
-# Records which session of an agent made a commit. Take it out with: scopes hooks remove git
+# Records which session of an agent made a commit. Take it out with: scopes setup git --remove
 scopes_kept="${{0%/*}}/{name}{kept}"
 scopes_status=0
 """

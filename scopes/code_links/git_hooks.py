@@ -1,4 +1,4 @@
-"""`scopes hooks install git`: hooks in the user's repository that record which session of an agent made a commit.
+"""`scopes setup git`: hooks in the user's repository that record which session of an agent made a commit.
 
 A hook that exists is renamed and still runs; removing ours renames it back. Each hook is replaced in one step, so git
 finds one at every moment. The directory is the one that git uses, also with core.hooksPath; all worktrees share it.

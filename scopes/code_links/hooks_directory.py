@@ -68,13 +68,13 @@ def require_own(environment: HookEnvironment, worktree: Worktree, directory: str
         raise Refused(
             f"{directory} leads out of the repository, to {os.path.realpath(directory)}",
             hint=f"replace the link by a directory; or, if that directory is meant: git config core.hooksPath "
-            f"{os.path.realpath(directory)}; or add the hooks yourself: --print",
+            f"{os.path.realpath(directory)}; or add the hooks yourself: --dry-run",
         )
     done = _run_git(environment, worktree, "config", "--show-scope", "--get", "core.hooksPath")
     if done.stdout.split(b"\t")[0].decode("utf-8", "replace") not in _OWN_SCOPES:
         raise Refused(
             f"{directory} has the hooks of all your repositories: the configuration of this one does not name it",
-            hint=f"to install them there all the same: git config core.hooksPath {directory}; or see: --print",
+            hint=f"to install them there all the same: git config core.hooksPath {directory}; or see: --dry-run",
         )
 
 

@@ -6,7 +6,6 @@ merges and copies carry it, and nothing can disagree with the history.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
@@ -14,8 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHeader, headers_of, read_body
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.lazy_patterns import compile_lazily
-from scopes.model.message import ARGUMENT, EVIDENCE_TYPES, Argument, Evidence, Message, read_argument
+from scopes.model.message import ARGUMENT, Argument, Message, read_argument
 from scopes.store.objects import Commit, read_commit
 from scopes.store.repository import Repository
 
@@ -28,7 +26,6 @@ Event: TypeAlias = Literal["request", "join", "close"]
 _FIELD = "collaboration"
 THE_TASK: Final = "the task"
 """What an argument in a collaboration is about if nothing else is said."""
-_WEIGHT = compile_lazily(r"0|1|[01]?\.[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,28 +86,6 @@ def check_argument(argument: Argument) -> Argument:
     if wrong is not None:
         raise Invalid(f"the weight {wrong:g} of evidence is not between 0 and 1", hint="for example: ;weight=0.8")
     return argument
-
-
-def parse_evidence(text: str) -> Evidence:
-    """Parse `TYPE:DESCRIPTION[;source=TEXT][;weight=NUMBER]`; the type in any case, with `_` or `-`.
-
-    Raises:
-        Invalid: there is no such type, or the weight is not a number from 0 to 1.
-    """
-    name, colon, rest = text.partition(":")
-    rest, _, weight = rest.partition(";weight=")
-    description, _, source = rest.partition(";source=")
-    if weight and not _WEIGHT.fullmatch(weight.strip()):
-        raise Invalid(f"the weight {weight[:40]!a} of evidence is not between 0 and 1", hint="for example: ;weight=0.8")
-    kind = name.strip().lower().replace("_", "-")
-    if not colon or kind not in EVIDENCE_TYPES or not description.strip():
-        raise Invalid(f"{text!a} is not evidence", hint=f"TYPE:TEXT, with one of the types {', '.join(EVIDENCE_TYPES)}")
-    return Evidence(
-        type=kind,
-        description=description.strip(),
-        source=source.strip() or None,
-        weight=float(weight) if weight else None,
-    )
 
 
 def list_entries(repository: Repository, fork: Oid | None, tip: Oid) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""`collaborate status` and `collaborate show`: who takes part, what they hold, and how conflicts ended."""
+"""`collaborate list` and `collaborate show`: who takes part, what they hold, and how conflicts ended."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
     if branch is not None or "/" in conversation:
         handle = store.branch(conversation, branch)
         if not _is_collaboration(handle):
-            hint = f"list them: scopes collaborate status {quote(handle.conversation.id)}"
+            hint = f"list them: scopes collaborate list {quote(handle.conversation.id)}"
             raise NotFound(f"branch {handle} is not a collaboration", hint=hint)
         return handle
     rows = list_collaborations(repository, conversation, everything=True).rows
@@ -201,7 +201,7 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
     if found:
         return store.branch(found[0].conversation, found[0].branch)
     if rows:
-        hint = f"see those that are closed: scopes collaborate status {quote(identifier)} --all"
+        hint = f"see those that are closed: scopes collaborate list {quote(identifier)} --all"
         raise NotFound(f"no collaboration is open in {identifier}", hint=hint)
     hint = f"open one: scopes collaborate {quote(identifier)} --type TYPE --agents NAMES --task TEXT"
     raise NotFound(f"there is no collaboration in {identifier}", hint=hint)
@@ -213,7 +213,7 @@ def _find_shown(repository: Repository, conversation: str, branch: str | None) -
         rows = list_collaborations(repository, conversation, everything=True).rows
         if rows and rows[0].status == CLOSED:
             newest = StoreHandle(repository).branch(rows[0].conversation, rows[0].branch)
-            hint = f"see the others: scopes collaborate status {quote(newest.conversation.id)} --all"
+            hint = f"see the others: scopes collaborate list {quote(newest.conversation.id)} --all"
             note = Note(f"all {len(rows)} collaborations are closed; this is the newest one", hint)
             return newest, (note,) if len(rows) > 1 else ()
     return resolve_collaboration(repository, conversation, branch), ()

@@ -48,7 +48,7 @@ def plan_budget(
         Invalid: the window is negative or too large, or there is no such preset.
     """
     if not 0 <= window <= MAX_WINDOW:
-        raise Invalid(f"a window of {window} tokens cannot be divided", hint="for example: --window 200000")
+        raise Invalid(f"a window of {window} tokens cannot be divided", hint="for example: --budget 200k")
     shares = _shares_of(window, preset, default)
     parts = divide(window, shares.window)
     return Budget(
@@ -67,13 +67,16 @@ def divide(tokens: int, percent: Mapping[str, int]) -> dict[str, int]:
 def default_budget(config: Config, model: Model | None, *, has_task: bool) -> int:
     """Return the budget if none is given: the content part of the model's window, 4000 for a task, otherwise 8000."""
     if model is not None:
-        return plan_budget(model.window, default=configured_shares(config)).parts["content"]
+        return plan_configured(config, model.window).parts["content"]
     return DEFAULT_TASK_BUDGET if has_task else DEFAULT_BUDGET
 
 
-def configured_shares(config: Config) -> Shares:
-    """Return the default division of a window as configured; raises as `parse_shares` does."""
-    return parse_shares(config.find("scopes.budgetWindow"), config.find("scopes.budgetContent"))
+def plan_configured(config: Config, window: int, *, model: str | None = None) -> Budget:
+    """Divide a window by the shares of the settings, or by the preset that they name; raises as `parse_shares` too."""
+    division = config.find("scopes.budgetWindow")
+    preset = "zen" if division == "zen" else "default"
+    shares = parse_shares(None if division == preset else division, config.find("scopes.budgetContent"))
+    return plan_budget(window, preset, model=model, default=shares)
 
 
 def parse_shares(window: str | None, content: str | None) -> Shares:

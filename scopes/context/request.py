@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.context.budget import configured_shares, default_budget
+from scopes.context.budget import default_budget, parse_shares
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid, check_not_negative
 from scopes.fence import check_mark
@@ -118,7 +118,7 @@ def new_request(
     Raises:
         Invalid: a setting is not valid.
     """
-    shares = configured_shares(config)
+    shares = parse_shares(None, config.find("scopes.budgetContent"))
     return Request(
         max_tokens=default_budget(config, model, has_task=task is not None) if max_tokens is None else max_tokens,
         where=where,

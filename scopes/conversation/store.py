@@ -29,7 +29,7 @@ from scopes.store.config import (
 )
 from scopes.store.locks import defer_signals
 from scopes.store.maintenance import count_loose_objects, expire, pack, plan_expire
-from scopes.store.repository import Repository, create_store
+from scopes.store.repository import Repository, create_store, is_store
 from scopes.store.transactions import exclusive_write
 
 
@@ -41,14 +41,14 @@ class StoreCreated(Result):
     created: bool
 
 
-def init(path: str) -> StoreCreated:
-    """Create an empty store at `path`; an existing store is not changed.
+def init(path: str, *, dry_run: bool = False) -> StoreCreated:
+    """Create an empty store at `path`; an existing store is not changed, and with `dry_run` none is created.
 
     Raises:
         Invalid: the path exists and is not a store.
         Inaccessible: the store cannot be written.
     """
-    return StoreCreated(path=path, created=create_store(path))
+    return StoreCreated(path=path, created=not is_store(path) if dry_run else create_store(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def get_setting(config: Config, key: str) -> ConfigValue:
     value = config.find(check_key(key))
     if value is None:
         name, near = find_setting(key), nearest_key(key)
-        hint = f"did you mean {near}?" if near else "list what is set: scopes config list"
+        hint = f"did you mean {near}?" if near else "list what is set: scopes config"
         raise NotFound(f"{key} is not set", hint=hint if name is None else f"it is {SETTINGS[name]}")
     origins = [setting.origin for setting in config.walk() if setting.key.lower() == key.lower()]
     return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
@@ -95,18 +95,18 @@ def list_settings(config: Config, *, defaults: bool = False) -> ConfigList:
 
 
 def set_setting(
-    repository: Repository | None, home: str, key: str, value: str | None, *, level: str, force: bool = False
+    repository: Repository | None, home: str, key: str, value: str | None, *, level: str, dry_run: bool = False
 ) -> ConfigValue:
     """Write a setting to the configuration of the store or of the user; the value None removes it.
 
-    With `force` the key may be one that scopes does not know, such as one of a newer version.
+    With `dry_run` nothing is written.
 
     Raises:
         Invalid: the key, value or level is not valid, or the level is `store` and the setting is not read from stores.
         NotFound: the setting to remove has no value, or there is no store.
         Inaccessible: the file cannot be written.
     """
-    check_key(key, known=value is not None and not force)
+    check_key(key, known=value is not None)
     if value is not None:
         check_value(key, value)
     if level not in {"store", "user"}:
@@ -120,9 +120,10 @@ def set_setting(
     path = own if level == "user" or repository is None else repository.config.store_file
     before = read_setting(path, key)
     with defer_signals():
+        is_there = value is not None or before is not None
         try:
-            if not write_setting(path, key, value):
-                raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
+            if not (is_there if dry_run else write_setting(path, key, value)):
+                raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config --show-origin")
         finally:  # also if it was written and could not be synced
             if repository is not None and before != value == read_setting(path, key):
                 repository.caller.on_commit(f"the setting {key}")

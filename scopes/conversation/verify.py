@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes import __version__
-from scopes.clock import format_seconds, now_nanoseconds, parse_window
+from scopes.clock import format_seconds
 from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.show import ConversationView, MessageView
 from scopes.errors import Busy, Corrupt, Inaccessible, NotFound, ScopesError
@@ -324,7 +324,6 @@ def _check_writing(repository: Repository) -> Check:
 
 _PEOPLE = "@humans.scopes"
 _SSH_LIST = "gpg.ssh.allowedsignersfile"
-_NANOSECONDS = 1_000_000_000  # a second
 
 
 class SignedCommit(NamedTuple):
@@ -379,19 +378,14 @@ class SignatureCheck(Result):
         return 0 if self.all_good and not (self.required and self.unsigned) else 1
 
 
-def verify_signatures(
-    repository: Repository, directory: str, *, required: bool = False, since: str | None = None
-) -> SignatureCheck:
+def verify_signatures(repository: Repository, directory: str, *, required: bool = False) -> SignatureCheck:
     """Check the signatures of the messages of all branches, of what remotes had, and of the facts.
 
     directory: the current directory, for conditional settings of git
     required: a merge, a decision or resolution of a person, or a list of what was purged must be signed
-    since: those before this time need not be, unless a commit below them has a later one: who writes a commit
-        chooses its time
 
     Raises:
         Corrupt, NotFound: a commit cannot be read.
-        Invalid: `since` is no time.
     """
     tips = [
         Oid(value)
@@ -406,17 +400,10 @@ def verify_signatures(
         for oid, commit in commits.items()
         if oid in found
     )
-    start = None if since is None else parse_window(since, None, now_nanoseconds())[0]
-    latest: dict[Oid, int] = {}  # the time of each commit, or that of the latest one below it
-    for oid in reversed(commits):
-        below = (latest[parent] for parent in commits[oid].parents if parent in latest)
-        latest[oid] = max(commits[oid].time, *below, 0)
     unsigned = tuple(
         UnsignedCommit(oid, _subject_of(repository, commit), what, format_seconds(commit.time), *_author_of(commit))
         for oid, commit in commits.items()
-        if oid not in found
-        and (start is None or latest[oid] * _NANOSECONDS >= start)
-        and (what := _describe_signable(repository, commit)) is not None
+        if oid not in found and (what := _describe_signable(repository, commit)) is not None
     )
     return SignatureCheck(
         path=repository.path,
@@ -470,7 +457,7 @@ def _walk_signature_notes(
         counts = Counter(each.what for each in unsigned)
         named = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
         hint = "let git sign: git config --global commit.gpgSign true"
-        hint += "; leave out what is older: --since WHEN" if required else "; make it an error: --require-signatures"
+        hint += "" if required else "; make it an error: --signatures=all"
         yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
 
 

@@ -1,4 +1,4 @@
-"""`facts promote`, `accept`, `reject` and `decide`: proposals become facts, and people decide (S2-10, S2-17)."""
+"""`facts accept`, `reject` and `decide`: proposals become facts, and people decide (S2-10, S2-17)."""
 
 from __future__ import annotations
 
@@ -237,8 +237,8 @@ def _why_none_waits(store: FactStore, name: str) -> ScopesError:
         each = rejected[0]
         subject = f"{each.key}/{each.id}"
         actor = next((f" by {one.actor}" for one in store.walk_decisions() if one.subject == subject), "")
-        again = f"scopes facts propose {quote(conversation)} {quote(each.key)} TEXT --id {quote(each.id)}"
-        hint = f"to have it decided again: {again}"
+        again = f"scopes facts propose {quote(conversation)} {quote(each.key)} TEXT"
+        hint = f"to have it decided again, with its id in --data: {again}"
         return Refused(f"the proposed fact {subject} was rejected{actor}: {each.reason}", hint=hint)
     if len(facts) == 1:
         subject = f"{facts[0].key}/{facts[0].id}"
@@ -287,7 +287,7 @@ def answer_hint(store: FactStore, question: Question) -> str:
 
 def _promote(store: FactStore, proposal: ProposedFact, decision: HumanDecision | None) -> FactPromoted:
     if is_expired(proposal):
-        again = f"scopes facts propose {quote(store.conversation)} {quote(proposal.key)} TEXT --id {quote(proposal.id)}"
+        again = f"scopes facts propose {quote(store.conversation)} {quote(proposal.key)} TEXT"
         text = f"the proposed fact {proposal.key}/{proposal.id} expired at {proposal.expires}"
         raise Refused(text, hint=f"propose it again: {again}")
     name = f"{proposal.key}/{proposal.id}"

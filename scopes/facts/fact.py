@@ -18,7 +18,7 @@ from scopes.model import encoding
 from scopes.model.encoding import without_none
 
 KEYS: Final = ("Seeds", "Hypotheses", "Strategies", "Constraints", "Signals")
-"""The context keys that every conversation has; `facts key add` adds others (S2-11)."""
+"""The context keys that every conversation has; `facts propose --new-key` adds others (S2-11)."""
 _FORMAT_VERSION = 1
 _ID_BYTES = 10
 

@@ -1,4 +1,4 @@
-"""`facts propose` and `facts key add`: propose a fact about a conversation, and add a context key."""
+"""`facts propose`: propose a fact about a conversation, and add a context key."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _cure(fact: ProposedFact, context: FactContext, conversation: ConversationId
     reject = f"scopes facts reject {quote(conversation)} {quote(fact.key)}/{quote(fact.id)} --reason TEXT"
     target = fact.invalidates
     if target is None or context.find(fact.key, target) is not None:
-        return f"reject it: {reject}; to propose it under another id: --id ID"
+        return f'reject it: {reject}; to propose it under another id: --data \'{{"id": "ID"}}\''
     near = find_nearest(target, [each.id for each in context.walk([fact.key])])
     meant = (
         f"did you mean {' or '.join(near)}?" if near else f"facts that can be: scopes facts list {quote(conversation)}"
@@ -160,11 +160,11 @@ def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
         see = f"see: scopes facts show {quote(store.conversation)} {quote(fact.key)}/{quote(fact.id)}"
         raise Refused(
             f"{earlier.provenance.agent} has proposed {fact.key}/{fact.id} with other content",
-            hint=f"decide about that one first, or give another --id; {see}",
+            hint=f"decide about that one first, or give another id with --data; {see}",
         )
     if earlier is None and store.holds_proposal(fact.key, fact.id):
         text = f"a stored proposal {fact.key}/{fact.id} cannot be read, and is not replaced"
-        raise Refused(text, hint="see: scopes verify; give another --id")
+        raise Refused(text, hint="see: scopes verify; give another id with --data")
     changes = FactChanges(store, f"propose {fact.key}/{fact.id} for {store.conversation}")
     changes.propose(store.proposal_change(fact.key, fact.id, fact))
     return changes.commit("facts-propose")
@@ -205,6 +205,4 @@ def require_key(context: FactContext, name: str) -> str:
 
     near = get_close_matches(name.casefold(), known, 1)
     hint = f"did you mean {known[near[0]]}? Or" if near else f"keys: {', '.join(context.known_keys())};"
-    raise Invalid(
-        f"unknown context key {name!a}", hint=f"{hint} add {name[:80]}: scopes facts key add {quote(name[:80])}"
-    )
+    raise Invalid(f"unknown context key {name!a}", hint=f"{hint} to add {name[:80]}: --new-key")

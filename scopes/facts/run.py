@@ -164,7 +164,8 @@ def find_programs(
     for name, given_command in commands.items():
         number = registry.find(name, whole=True).number
         if number not in known:
-            hint = f"scopes agents update {quote(name)} --depends-on KEY, or scopes agents available {quote(name)}"
+            register = f"scopes agents register {quote(name)}"
+            hint = f"{register} --depends-on KEY, or {register} --available"
             raise Invalid(f"{name} depends on no key or is away, so it never runs", hint=hint)
         given[number] = given_command
     programs = {}

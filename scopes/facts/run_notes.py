@@ -18,7 +18,7 @@ def note_unknown_keys(agents: Sequence[FactAgent], context: FactContext) -> tupl
     unknown = sorted({key for agent in agents for key in agent.dependencies if context.known_key(key) is None})
     if not unknown:
         return ()
-    hint = f"keys: {', '.join(context.known_keys())}; to add one: scopes facts key add KEY"
+    hint = f"keys: {', '.join(context.known_keys())}; to add one: scopes facts propose CONV KEY TEXT --new-key"
     return (Note(f"agents depend on keys that do not exist: {', '.join(unknown[:_LISTED])}", hint),)
 
 
@@ -44,8 +44,7 @@ def walk_run_notes(
         yield Note(text, f"see: scopes facts log {quote(conversation)} --explain-order")
     over = _count(cycles, {"over limit"})
     if over:
-        hint = f"the next run asks their agents again: scopes facts run {quote(conversation)} --max-facts N"
-        yield Note(f"{over} proposed {plural(over, 'fact')} over the limit of facts: left out", hint)
+        yield Note(f"{over} proposed {plural(over, 'fact')} over the limit of facts: left out")
     if not any(cycle.ran for cycle in cycles):
         yield from _why_nobody_ran(conversation, cycles, first_dirty, context)
 
@@ -60,11 +59,10 @@ def _why_nobody_ran(
         )
         yield Note(f"no agent ran: none with a command depends on {', '.join(dirty)}", hint)
     elif not context.keys_with_facts():
-        hint = f'propose one: scopes facts propose {quote(conversation)} Seeds "TEXT"; facts promote makes a fact of it'
+        hint = f'propose one: scopes facts propose {quote(conversation)} Seeds "TEXT"; facts accept makes a fact of it'
         yield Note(f"no agent ran: {conversation} has no facts yet", hint)
     elif not dirty:
-        hint = f"to run all again: scopes facts run {quote(conversation)} --all-keys"
-        yield Note("no agent ran: there are no new facts since the last run", hint)
+        yield Note("no agent ran: there are no new facts since the last run")
 
 
 def _count(cycles: Iterable[Cycle], outcomes: set[Outcome]) -> int:

@@ -1,4 +1,4 @@
-"""`scopes skills status`: where the skill is installed, for the user and for the current directory, and whether it is
+"""`scopes setup --status`: where the skill is installed, for the user and for the current directory, and whether it is
 current.
 """
 
@@ -69,9 +69,9 @@ def _state_of(state: InstallState) -> InstallState:
     details = ["it was edited after scopes had written it"] if is_edited else []
     if current not in {checksum_of(text), written}:
         force = " --force" if is_edited else ""
-        project = " --project" if state.in_project else ""
+        project = " --here" if state.in_project else ""
         detail = "; ".join([*details, "it is of another version of scopes"])
-        cure = f"scopes skills install {quote(state.target)}{project}{force}"
+        cure = f"scopes setup {quote(state.target)} --only skill{project}{force}"
         return state._replace(condition="outdated", detail=detail, cure=cure)
     users = users_of(text)
     if users and state.target not in users:

@@ -190,8 +190,8 @@ def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, proj
     text = _with_users(before, agent, others)
     if text != before:
         _write(path, text, force=True)
-    option = " --project" if project else ""
-    commands = " && ".join(f"scopes skills remove {quote(name)}{option}" for name in sorted(others))
+    option = " --here" if project else ""
+    commands = " && ".join(f"scopes setup {quote(name)} --only skill --remove{option}" for name in sorted(others))
     advice = f"it stays for {', '.join(sorted(others))}; to delete it: {commands}"
     return SkillChanged(agent=agent, file=path, state="kept", text=text, advice=advice)
 

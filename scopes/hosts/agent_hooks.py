@@ -137,7 +137,7 @@ class JsonHooks:
         for event in self.events:
             entries = hooks.setdefault(event, [])
             if not isinstance(entries, list):
-                raise Refused(f"{event!a} of the hooks in {path} is not a list", hint="show what to add: --print")
+                raise Refused(f"{event!a} of the hooks in {path} is not a list", hint="show what to add: --dry-run")
             hooks[event] = list(self._with_command(entries, command))
             ours = [hook for entry in hooks[event] for hook in self._hooks(entry) if self._is_ours(hook)]
             for hook in ours:
@@ -215,7 +215,7 @@ def _hooks_of(document: Document, path: str) -> Document:
     """
     hooks = document.get("hooks", {})
     if not isinstance(hooks, dict):
-        raise Refused(f"'hooks' in {path} is not an object", hint="show what to add: --print")
+        raise Refused(f"'hooks' in {path} is not an object", hint="show what to add: --dry-run")
     return hooks
 
 
@@ -271,6 +271,6 @@ AGENT_HOOKS = (
         nested=False,
         head=(("version", 1),),
         advice="windows of Cursor that are open do not have the hooks: start them again; the hooks follow its "
-        "documentation and were not run with it: scopes hooks status cursor shows whether a turn was recorded",
+        "documentation and were not run with it: scopes setup --status shows whether a turn was recorded",
     ),
 )

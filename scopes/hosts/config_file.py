@@ -24,8 +24,8 @@ from scopes.regular_file import read_regular
 State: TypeAlias = Literal["added", "replaced", "unchanged", "removed", "absent", "shown"]
 Change: TypeAlias = Callable[[str], str]
 BEFORE, BEFORE_CHANGE = ".before-scopes", ".before-scopes-change"  # the ends of the names of kept files
-_SHOW = "show what to add: --print"
-_ADD_YOURSELF = "it may have comments, which would be lost; add the entry yourself: --print"
+_SHOW = "show what to add: --dry-run"
+_ADD_YOURSELF = "it may have comments, which would be lost; add the entry yourself: --dry-run"
 _MAX_BYTES = 64 << 20
 _MAX_DIGITS = 300  # of an integer; Python refuses to convert more than some thousand
 _MARK = secrets.token_hex(16)  # before a number that Python would write in another way, so that its text stays

@@ -1,7 +1,7 @@
-"""`mcp install`: add this server to the configuration of a program that uses MCP servers, or show what to add.
+"""`setup --only mcp`: add this server to the configuration of a program that uses MCP servers, or show what to add.
 
 A file is changed only if everything else in it stays (`config_file`), also what the user has added to our entry, such
-as `env`. Codex's TOML gets a table at its end. `mcp remove` removes the entry. A server of somebody else with our name
+as `env`. Codex's TOML gets a table at its end. `--remove` removes the entry. A server of somebody else with our name
 is replaced only with `force`, and is back after the removal.
 
 Sources: code.claude.com/docs/en/mcp (Claude Code; that CLAUDE_CONFIG_DIR moves `.claude.json` is not in the documents,
@@ -291,7 +291,7 @@ def _install_toml(host: Host, path: str, entry: dict[str, Any], *, force: bool) 
     else:
         changed = _add_block(text if old is None else _without_block(text, host, path), block)
     if not _differs_in_entry_only(text, changed, host, wanted):
-        raise Refused(f"{path} cannot be changed safely", hint="show what to add: --print")
+        raise Refused(f"{path} cannot be changed safely", hint="show what to add: --dry-run")
     is_lost = isinstance(old, dict) and wanted is not entry and not _has_block(text, host, old, entry)
     copy = keep_copy(path, text) if is_lost else None  # such as a comment behind a value
     backup = save(path, before, changed, keep=old is None or wanted is entry) or copy
@@ -356,7 +356,7 @@ def toml_servers(text: str, path: str, host: Host) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise Refused(f"{path} is not valid TOML: {error}", hint="fix it first") from error
     if not isinstance(servers, dict):
-        raise Refused(f"{host.keys[0]!a} in {path} is not a table", hint="show what to add: --print")
+        raise Refused(f"{host.keys[0]!a} in {path} is not a table", hint="show what to add: --dry-run")
     return servers
 
 

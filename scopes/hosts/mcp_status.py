@@ -1,4 +1,4 @@
-"""`scopes mcp status`: whether each host has the server in its configuration, and whether that entry is current."""
+"""`scopes setup --status`: whether each host has the server in its configuration, and whether that entry is current."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _compare(state: InstallState, host: Host, entry: dict[str, Any], environment
     arguments = arguments_of(words) or []
     at = 2 if arguments[:1] == ["--store"] else 0
     program, store, options = words[: len(words) - len(arguments)] or words[:1], arguments[:at], arguments[at + 1 :]
-    kept = options if len(options) == 2 and options[0] == "--agent" else []
+    kept = options if len(options) == 2 and options[0] == "--as" else []
     wanted = _wanted_store(environment, store)
     if entry == with_added(entry, host.entry([*environment.command, *wanted, "mcp", *kept])):
         detail = "it is turned off: enabled is false" if entry.get("enabled") is False else ""
@@ -80,7 +80,7 @@ def _compare(state: InstallState, host: Host, entry: dict[str, Any], environment
     if store != wanted:
         differences.append(f"it serves {describe_store(store)}, not {describe_store(wanted)}")
     differences += _describe_rest(entry, options, kept)
-    cure = shlex.join(["scopes", *wanted, "mcp", "install", host.name, *kept])
+    cure = shlex.join(["scopes", *wanted, "setup", host.name, "--only", "mcp", *kept])
     detail = "; ".join(differences) or "it is of another version"
     return state._replace(condition="outdated", detail=detail, cure=cure)
 

@@ -27,7 +27,7 @@ from scopes.hosts.hook_target import (
     recorded_store,
 )
 
-_MARK = "// Written by: scopes hooks install opencode"
+_MARK = "// Written by: scopes setup opencode"
 _COMMAND = re.compile(r"^const command = (\[.*\])$", re.MULTILINE)
 _ADVICE = "sessions of OpenCode that are running do not have the plugin: start them again"
 _PLUGIN = Template(
@@ -186,4 +186,4 @@ def _find_commands(text: str) -> list[list[str]]:
 def _require_ours(text: str | None, path: str) -> None:
     """Raise Refused if scopes did not write the file."""
     if text is not None and not (text.startswith(_MARK) and _COMMAND.search(text)):
-        raise Refused(f"{path} is not a plugin of scopes", hint="move it away, or show what to add: --print")
+        raise Refused(f"{path} is not a plugin of scopes", hint="move it away, or show what to add: --dry-run")

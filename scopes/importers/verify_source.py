@@ -1,4 +1,4 @@
-"""`verify --source`: compare a transcript file with its stored source, byte by byte, and count what each byte became.
+"""`verify FILE`: compare a transcript file with its stored source, byte by byte, and count what each byte became.
 
 The file may have grown, been truncated or rewritten since its import. Only the bytes before the first difference count.
 """

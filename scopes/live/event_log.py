@@ -1,7 +1,7 @@
 """`acp.log` and `hooks.log`: what happened to sessions and to the recording, one JSON object a line, without messages.
 
 They are in the user's state directory, not in a store: they must be writable when the store is not.
-`acp stats` counts lines, `hooks status` shows the last ones. When a log is full it becomes `acp.log.1`, and the one
+`acp --log` counts lines, `setup --status` shows the last ones. When a log is full it becomes `acp.log.1`, and the one
 before is deleted. What is read is checked: a line that was cut by a full disk, or that somebody else wrote, is counted
 and left out.
 """

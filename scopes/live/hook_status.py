@@ -1,4 +1,4 @@
-"""`scopes hooks status`: how the hooks of each target are, and what became of the last turn."""
+"""`scopes setup --status`: how the hooks of each target are, and what became of the last turn."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _with_problems(
         detail = "; ".join(filter(None, [detail, lost.text]))
         cures.append(lost.hint)
     elif state.condition == "outdated":
-        cures.append(f"scopes hooks install {quote(state.target)}")
+        cures.append(f"scopes setup {quote(state.target)} --only hooks")
     elif state.condition == "unreadable":
         cures.append("fix the file")
     if failed is not None:

@@ -1,4 +1,4 @@
-"""`memory search`: find memory entries by words (S0-15).
+"""`memory list WORD`: find memory entries by words (S0-15).
 
 Every word of the query must occur in an entry, in any case, also inside other words. An entry's score is the sum over
 words of the weights of the fields that contain the word.
@@ -68,20 +68,35 @@ def search(
     words = tuple(dict.fromkeys(query.casefold().split()))
     if not words:
         raise Invalid("the query is empty", hint="list all entries: scopes memory list")
-    if filters.kind is not None and filters.kind not in KINDS:
-        raise Invalid(f"{filters.kind!a} is not a valid kind of memory text", hint="kinds: " + ", ".join(KINDS))
-    if filters.min_importance is not None:
-        check_importance(filters.min_importance)
-    since = None if filters.since is None else parse_date(filters.since, now_nanoseconds())
+    since = check_filter(filters)
     memory, kind = Memory(repository), filters.kind
-    entries = [e for e in memory.entries if _passes(e, filters, since, clear) and _match(e, words, kind, clear)]
-    current = (e for e in walk_current_entries(repository, entries) if _passes(e, filters, since, clear))
+    entries = [e for e in memory.entries if passes(e, filters, since, clear) and _match(e, words, kind, clear)]
+    current = (e for e in walk_current_entries(repository, entries) if passes(e, filters, since, clear))
     hits = [hit for hit in (_match(entry, words, kind, clear) for entry in current) if hit is not None]
     hits.sort(key=lambda hit: (-hit.score, -hit.entry.importance))  # stable: entries come newest first
     return MemoryHits(query=query, hits=tuple(hits), notes=memory.notes)
 
 
-def _passes(entry: MemoryEntry, filters: MemoryFilter, since: int | None, clear: Callable[[str], str]) -> bool:
+def check_filter(filters: MemoryFilter) -> int | None:
+    """Return the time from which a filter wants entries, in nanoseconds since 1970; None: from the first one.
+
+    Raises:
+        Invalid: its kind, date or importance is not valid.
+    """
+    if filters.kind is not None and filters.kind not in KINDS:
+        raise Invalid(f"{filters.kind!a} is not a valid kind of memory text", hint="kinds: " + ", ".join(KINDS))
+    if filters.min_importance is not None:
+        check_importance(filters.min_importance)
+    return None if filters.since is None else parse_date(filters.since, now_nanoseconds())
+
+
+def has_kind(entry: MemoryEntry, kind: str | None) -> bool:
+    """Return True if an entry has text of a kind; every entry has if that is None."""
+    return kind is None or any(_fields(entry)[kind])
+
+
+def passes(entry: MemoryEntry, filters: MemoryFilter, since: int | None, clear: Callable[[str], str] = str) -> bool:
+    """Return True if an entry meets a filter, but for its kind of text."""
     topic = None if filters.topic is None else filters.topic.casefold()
     return (
         (filters.agent is None or filters.agent == clear(entry.agent))

@@ -236,7 +236,7 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
     notes = []
     if policy.rules and proposed and uncovered:
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
-        notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{quote(uncovered[0])} first"))
+        notes.append(Note(text, f"for example: scopes config scopes.merge.rule.{quote(uncovered[0])} first"))
     rules = {} if uncovered else policy.rules
     resolved = [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed]
     for each in resolved:

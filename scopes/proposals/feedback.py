@@ -25,7 +25,10 @@ def give_feedback(
     """
     details = feedback_details(feedback)
     if not details:
-        raise Invalid("there is no feedback", hint='for example: --feedback "the tests are faster now" --rating 5')
+        raise Invalid(
+            "there is no feedback",
+            hint='for example: "the tests are faster now"',
+        )
     with exclusive_write(repository):
         found = locate(repository, where, name)
         if found.proposal.state != APPLIED:

@@ -65,7 +65,7 @@ def _cure_of_pending(found: Located, wanted: str) -> str:
     if wanted == ROLLED_BACK:
         return f"nothing was applied; to decide against it: scopes proposals reject {name} --reason REASON"
     if wanted == OUTCOME_STATED:
-        return f"say it in the decision: --feedback TEXT of scopes proposals accept {name}, or reject {name}"
+        return f"say it in the decision: --reason TEXT of scopes proposals accept {name}, or reject {name}"
     return f"accept it first: scopes proposals accept {name}"
 
 

@@ -129,7 +129,7 @@ def reject_proposal(
         raise Invalid(f"{reason!a} is not a reason to reject", hint="reasons: " + ", ".join(REJECTION_REASONS))
     details = {"reason": word, **feedback_details(feedback)}
     if word == "other" and "feedback" not in details:
-        raise Invalid("the reason other needs a text", hint="say it: --feedback TEXT")
+        raise Invalid("the reason other needs a text", hint="for example: --reason 'not before the release'")
     with exclusive_write(repository):
         found = locate(repository, where, name)
         require_transition(found, REJECTED)

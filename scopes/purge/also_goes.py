@@ -50,7 +50,7 @@ _TEXTS: Final = {
     _AGENT: (
         "registered agent loses a text that quotes it",
         "registered agents lose a text that quotes it",
-        "describe it again: scopes agents update AGENT --description TEXT",
+        "describe it again: scopes agents register AGENT --description TEXT",
     ),
     _ALLOWED: (
         "allowed secret loses its reason, which quotes it",

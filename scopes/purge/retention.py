@@ -28,7 +28,7 @@ from scopes.store.repository import Repository
 ALL: Final = "all"
 _NANOSECONDS: Final = 1_000_000_000
 NOTHING_DUE: Final = Note("no conversation is older than the rules keep it")
-SET_ONE: Final = "set one: scopes config set scopes.retention.all.age '2 years'"
+SET_ONE: Final = "set one: scopes config scopes.retention.all.age '2 years'"
 
 
 class RetentionRule(NamedTuple):
@@ -194,7 +194,7 @@ def _cutoff(project: str, age: str) -> int:
     now = now_nanoseconds()
     moment = parse_date(f"{age} ago", now)
     if moment >= now:
-        hint = f"for example: scopes config set scopes.retention.{quote(project)}.age '2 years'"
+        hint = f"for example: scopes config scopes.retention.{quote(project)}.age '2 years'"
         raise Invalid(f"{age!a} is not an age", hint=hint)
     return moment // _NANOSECONDS
 

@@ -48,8 +48,8 @@ SETTINGS = {
     "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin with <name>",
     "scopes.model.<name>.encoding": "the encoding that counts the tokens of such models: o200k_base or cl100k_base",
     "scopes.model.<name>.factor": "tokens of such a model for each token of the encoding, such as 1.2",
-    "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in percent (default 60/20/20)",
-    "scopes.budgetContent": "how 'budget' divides the content: files/history/metadata in percent (default 50/30/20)",
+    "scopes.budgetWindow": "how 'tokens --budget' divides: content/response/overhead in percent (60/20/20), or zen",
+    "scopes.budgetContent": "how it divides the content: files/history/metadata in percent (default 50/30/20)",
     "scopes.contextSeconds": "seconds that a context is cached (default 600; 0: never)",
     "scopes.tightBudget": "tokens below which a context has only the newest conversation of a work item (default 500)",
     "scopes.maxTurns": "messages after which 'context' warns that a conversation is full (default: never)",
@@ -83,6 +83,7 @@ DEFAULTS = {
 }  # fmt: skip
 CHOICES = {
     "scopes.durability": ("full", "fast"),
+    "scopes.tokens": ("exact", "estimate"),
     "scopes.hints": ("true", "false"),
     "scopes.color": ("auto", "always", "never"),
     "scopes.merge.rule.<type>": ("first", "second", "skip", "fail"),
@@ -118,7 +119,7 @@ _ENVIRONMENT_PREFIX = "SCOPES_"
 _NO_SETTINGS = frozenset({"SCOPES_STORE", "SCOPES_CONVERSATION", "SCOPES_MESSAGE", "SCOPES_REVISION"})
 _PREFIXES = ("scopes.", "core.pager", "color.ui")
 _WHOLE_NUMBER = compile_lazily(r"[0-9]{1,9}")
-_PERCENTAGES = compile_lazily(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
+_PERCENTAGES = compile_lazily(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}|zen")
 _AGE = compile_lazily(r"[1-9][0-9]{0,4}(?: (?:day|week|month|year)s?|d|w|mo|y)", re.IGNORECASE)
 _RULE = "scopes.merge.rule."
 _AGENT = "scopes.agent."
@@ -188,7 +189,7 @@ class Config:
         except KeyError:
             return None
         except UnicodeDecodeError as error:
-            hint = f"set it again: scopes config set {quote(key)} VALUE"
+            hint = f"set it again: scopes config {quote(key)} VALUE"
             raise Corrupt(f"the setting {key} is not UTF-8 text", hint=hint) from error
 
     def find_integer(self, key: str, default: int) -> int:
@@ -325,7 +326,7 @@ def check_value(key: str, value: str) -> str:
     text = value.lower() if name == "scopes.color" else value
     is_boolean = value.lower() in BOOLEANS and ("true" in choices or name == "scopes.color")
     if (form is None or form.fullmatch(value)) and (not choices or is_boolean or text in choices):
-        if form is not _PERCENTAGES or sum(map(int, value.split("/"))) == 100:
+        if form is not _PERCENTAGES or value == "zen" or sum(map(int, value.split("/"))) == 100:
             return value
         hint = "the three percentages must sum to 100"
     else:

@@ -37,7 +37,7 @@ from scopes.regular_file import UnusableFile, read_regular
 from scopes.sanitize import SUBJECT_LENGTH
 
 __all__ = ["pygit2"]
-REPAIR = "repair it: scopes repair"
+REPAIR = "repair it: scopes verify --repair"
 REMOVE = "remove it, and see: scopes verify"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}

@@ -268,7 +268,7 @@ def list_ref_names(store: str, prefixes: tuple[str, ...], read_packed: Callable[
 @lru_cache(maxsize=1)  # a command that reads many refs checks the same content again and again
 def _check_packed(packed: bytes) -> None:
     if not _PACKED.fullmatch(packed):
-        raise Corrupt("packed-refs of the store is damaged", hint="repair it: scopes repair")
+        raise Corrupt("packed-refs of the store is damaged", hint="repair it: scopes verify --repair")
 
 
 def _walk_loose(store: str, prefix: str, read: Callable[[str], str | None]) -> Iterator[tuple[str, str | None]]:

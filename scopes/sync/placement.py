@@ -34,7 +34,7 @@ from scopes.sync.remotes import Remote
 
 _MEGABYTE: Final = 1_000_000
 _CONVERSATIONS, _MEGABYTES = 5_000, 5_000
-_ANOTHER: Final = "or raise the limits: scopes config set scopes.remoteConversations NUMBER"
+_ANOTHER: Final = "or raise the limits: scopes config scopes.remoteConversations NUMBER"
 
 
 class Placement:

@@ -70,9 +70,9 @@ def resolve_remote(repository: Repository, name: str | None) -> Remote:
         return _check(repository, wanted, *_find(known, wanted))
     names = ", ".join(each[:100] for each in sorted(known))
     if wanted is not None:
-        hint = f"remotes: {names}; choose one of them: scopes config set {DEFAULT_REMOTE} NAME"
+        hint = f"remotes: {names}; choose one of them: scopes config {DEFAULT_REMOTE} NAME"
         raise NotFound(f"the default remote {wanted[:100]!a} does not exist", hint=hint)
-    hint = f"name one with --remote, now, or for good: scopes config set {DEFAULT_REMOTE} NAME; remotes: {names}"
+    hint = f"name one with --remote, now, or for good: scopes config {DEFAULT_REMOTE} NAME; remotes: {names}"
     raise Ambiguous("this store has several remotes, and none is the default", hint=hint)
 
 

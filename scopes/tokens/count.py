@@ -103,7 +103,7 @@ def find_ranks(paths: RankFilePaths, encoding: Encoding) -> tuple[bytes | None, 
     for file, data in walk_rank_files(paths, encoding):
         if data is not None:
             return data, tuple(notes)
-        notes.append(Note(f"{file.path} is not {encoding.name} and was not used", "replace it: scopes tokens fetch"))
+        notes.append(Note(f"{file.path} is not {encoding.name} and was not used", "replace it: scopes tokens --fetch"))
     return None, tuple(notes)
 
 
@@ -264,7 +264,7 @@ def resolve_model(name: str, settings: Iterable[Setting] = ()) -> Model:
     if model and matching:
         return table[max(matching, key=len)]
     similar = difflib.get_close_matches(model, table, n=3) or sorted(table)
-    hint = f"known: {', '.join(similar)}; add it: scopes config set scopes.model.{quote(model or 'NAME')}.window 200000"
+    hint = f"known: {', '.join(similar)}; add it: scopes config scopes.model.{quote(model or 'NAME')}.window 200000"
     raise Invalid(f"{name!a} is not a model with a known window", hint=hint)
 
 
@@ -283,7 +283,7 @@ def _with_setting(row: Model, field: str, setting: Setting) -> Model:
     return row._replace(factor=number, fixed=True) if field == "factor" else row._replace(window=number)
 
 
-FETCH_HINT = "for exact counts: scopes tokens fetch, or pip install 'scopes-ai[tokens]'"
+FETCH_HINT = "for exact counts: scopes tokens --fetch, or pip install 'scopes-ai[tokens]'"
 
 
 class Tokenizer(Protocol):

@@ -86,7 +86,7 @@ def test_what_a_card_says_in_no_known_form_is_noted(repository, fields, text):
 def test_a_card_without_a_name_is_given_one(repository):
     with pytest.raises(Corrupt, match="this is not an agent card: it has no name") as refused:
         import_card(repository, b'{"description": "x"}')
-    assert refused.value.hint == "give the agent one: --name NAME"
+    assert refused.value.hint == "give the agent one"
     assert import_card(repository, b'{"description": "x"}', name="critic").agent.name == "critic"
 
 

@@ -203,7 +203,7 @@ def test_what_was_left_out_is_noted_with_the_way_to_see_it(team):
     assert ([each.message.text for each in found.messages], found.ended) == (["hello"], 2)
     (note,) = found.notes
     assert note.text == "2 messages about what has ended not listed"
-    assert note.hint == "list them too, with the reason: scopes inbox ann --all"
+    assert note.hint == "take all of it out: scopes inbox ann --ack"
     assert read_inbox(team, "ann", everything=True).notes == ()
 
 

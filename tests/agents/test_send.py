@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.agents.inbox import read_inbox
-from scopes.agents.register import register, remove, set_availability
+from scopes.agents.register import AgentChanges, register, remove, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.conversation.new_rename_delete import new
@@ -96,13 +96,13 @@ def test_what_waits_is_delivered_once_in_the_order_of_sending(team):
     """S4-33."""
     for text in ("one", "two"):
         sent(team, text, "@review")
-    note = set_availability(team, "bob", available=True).notes[-1]
+    note = update(team, "bob", AgentChanges(available=True)).notes[-1]
     assert (note.text, note.hint) == ("2 waiting messages delivered", "read them: scopes inbox bob")
     sent(team, "three", "bob")
     assert texts(team, "bob", acknowledge=True) == ["one", "two", "three"]
     assert texts(team, "bob") == texts(team, "bob", acknowledge=True) == []
-    set_availability(team, "bob", available=False)
-    set_availability(team, "bob", available=True)
+    update(team, "bob", AgentChanges(available=False))
+    update(team, "bob", AgentChanges(available=True))
     assert texts(team, "bob") == []
     assert texts(team, "ann") == ["one", "two"]
     assert verify(team).findings == ()
@@ -183,9 +183,9 @@ def test_queues_and_availability_deliver_each_message_once_in_order(tmp_path_fac
         elif step == "ack":
             got[name] += texts(repository, name, acknowledge=True)
         else:
-            set_availability(repository, name, available=step == "available")
+            update(repository, name, AgentChanges(available=step == "available"))
     for name in got:
-        set_availability(repository, name, available=True)
+        update(repository, name, AgentChanges(available=True))
         got[name] += texts(repository, name, acknowledge=True)
     assert got == wanted
     assert [agent.number for agent in Registry(repository).agents] == [1, 2, 3]
@@ -207,6 +207,4 @@ def test_a_receiver_that_is_not_registered_can_be_registered(team):
     """The hint was `scopes agents list`, which lists participants that are not registered too."""
     with pytest.raises(NotFound) as missing:
         read_inbox(team, "claude-code")
-    assert missing.value.hint == (
-        "list them: scopes agents list --registered; to register one: scopes agents register NAME"
-    )
+    assert missing.value.hint == ("list them: scopes agents list; to register one: scopes agents register NAME")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.agents.inbox import read_inbox
-from scopes.agents.register import AgentChanges, register, set_availability, update
+from scopes.agents.register import AgentChanges, register, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.clock import format_time, now_nanoseconds
@@ -14,10 +14,8 @@ from scopes.conversation.store import gc
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound, Refused
-from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.names import list_branch_tips
-from scopes.ids import BranchName
 from scopes.store.refs import AGENTS
 from tests.support.random_ids import spread_ids  # noqa: F401 - operations have different ids
 from tests.support.store import git, open_store
@@ -45,21 +43,10 @@ def inbox(repository, name, **options):
     return [each.message.text for each in read_inbox(repository, name, **options).messages]
 
 
-def test_a_branch_that_send_has_made_is_taken_back_with_the_message(team):
-    before = list_branch_tips(team, "conv-001")
-    branch = BranchHandle(StoreHandle(team).conversation("conv-001"), BranchName("notes"))
-    send(branch, plain_message("carol", "right?"), ["ann"], create=True)
-    assert inbox(team, "ann") == ["right?"]
-    undo(team)
-    assert (list_branch_tips(team, "conv-001"), inbox(team, "ann")) == (before, [])
-    redo(team)
-    assert (inbox(team, "ann"), "notes" in list_branch_tips(team, "conv-001")) == (["right?"], True)
-
-
 def test_a_registration_is_undone_after_others_have_changed_the_registry(team):
     zoe = register(team, "zoe")
     other = register(team, "dan")
-    set_availability(team, "ann", available=False)
+    update(team, "ann", AgentChanges(available=False))
     undone = undo(team, zoe.operation)
     assert undone.target.id == zoe.operation
     assert names(team) == {"ann": 1, "bob": 2, "dan": 4}
@@ -144,9 +131,9 @@ def test_a_message_that_was_acknowledged_is_not_taken_back_before_that_is(team):
 
 
 def test_undo_of_a_conversation_leaves_agents_alone(team):
-    set_availability(team, "ann", available=False)
+    update(team, "ann", AgentChanges(available=False))
     sent(team, "conv-001", "one", "ann", queue=True)
-    set_availability(team, "ann", available=True)
+    update(team, "ann", AgentChanges(available=True))
     with pytest.raises(Refused, match="was changed again since"):
         undo(team, "conv-001")
     assert Registry(team).find("ann").available

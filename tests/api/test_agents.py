@@ -98,7 +98,7 @@ def test_a_proposal_is_sent_to_reviewers(ready, store):
 
 def test_a_fact_is_proposed_as_on_the_command_line(team, same):
     done = same(
-        ("facts", "propose", team.id, "Seeds", "slow", "--id", "slow", "--confidence", "0.7", "--as", "ann"),
+        ("facts", "propose", team.id, "Seeds", "slow", "--data", '{"id": "slow", "confidence": 0.7}', "--as", "ann"),
         lambda talk: talk.propose_fact("Seeds", "slow", id="slow", confidence=0.7, author="ann"),
     )
     assert type(done.fact) is scopes.ProposedFact
@@ -126,8 +126,8 @@ def test_people_decide_about_facts(ready):
 
 
 def test_a_run_is_that_of_the_command_line(team, same):
-    team.run("facts", "propose", team.id, "Seeds", "slow", "--id", "slow")
-    team.run("facts", "promote", team.id, "slow")
+    team.run("facts", "propose", team.id, "Seeds", "slow", "--data", '{"id": "slow"}')
+    team.run("facts", "accept", team.id, "slow")
     program = """echo '{"facts": [{"key": "Signals", "content": "x", "id": "x"}]}'"""
     done = same(("facts", "run", team.id, "--agent", f"ann={program}"), lambda talk: talk.run_facts({"ann": program}))
     assert (done.ending, done.added) == ("converged", 1)

@@ -72,7 +72,7 @@ def _measure_commits(work: Workspace) -> Iterator[Row]:
     projects = [work.new_path("project") for _ in range(2)]
     for project in projects:
         subprocess.run(["git", "init", "-q", project], check=True, env=environment)
-    install = [*program_words(), "hooks", "install", "git"]
+    install = [*program_words(), "setup", "git", "--only", "hooks"]
     subprocess.run(install, check=True, env=environment, cwd=projects[0], capture_output=True)
     commits = [["git", "-C", project, "commit", "-q", "--allow-empty", "-m", "x"] for project in projects]
     for what, take in (("", process_cpu), (", wall", process_wall)):

@@ -31,17 +31,22 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
         "Read the module first", "Where to split?",
     ]  # fmt: skip
     for name, text, confidence in (("ann", "By use case", "0.8"), ("bob", "By layer", "0.6")):
-        scopes("collaborate", "join", branch, "--as", name)
+        scopes("collaborate", "argue", branch, "--as", name)
         scopes("collaborate", "argue", branch, text, "--as", name, "--confidence", confidence)
     scopes("append", branch, "--as", "ann", "--kind", "decision", "--topic", "split", "by use case")
     scopes("append", f"{conv}/main", "--as", "bob", "--kind", "decision", "--topic", "split", "by layer")
     scopes("merge", conv, "--source", branch.partition("/")[2], "--target", "main", code=3)
-    scopes("conflicts", "argue", conv, "1", "--as", "ann", "--position", "By use case", "--evidence",
-           "technical-constraint:one team owns each use case")  # fmt: skip
-    scopes("conflicts", "argue", conv, "1", "--as", "bob", "--position", "By layer", "--alternative", "By use case")
+    evidence = {"evidence": [{"type": "technical-constraint", "description": "one team owns each use case"}]}
+    for name, position, data in (
+        ("ann", "By use case", evidence),
+        ("bob", "By layer", {"alternatives": ["By use case"]}),
+    ):
+        words = ("conflicts", "argue", conv, "1", "--as", name, "--position", position)
+        scopes(*words, "--data", json.dumps(data))
     scopes("conflicts", "escalate", conv, "1", "--neutral", "--capability", "review", "--reason", "two positions")
     assert "Escalated decisions/split to eve" in scopes("inbox", "eve"), "the only reviewer who is not involved"
-    scopes("conflicts", "argue", conv, "1", "--as", "eve", "--position", "By use case", "--alternative", "By layer")
+    data = json.dumps({"alternatives": ["By layer"]})
+    scopes("conflicts", "argue", conv, "1", "--as", "eve", "--position", "By use case", "--data", data)
     scopes("conflicts", "escalate", conv, "1", "--neutral", "--reason", "it concerns the teams")
     assert "Escalated decisions/split to carol" in scopes("inbox", "carol")
     scopes("conflicts", "intervene", conv, "1", "--take", "source", "--reason", "teams own use cases", "--as", "carol")
@@ -64,5 +69,5 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
     assert "- **By use case**, eve" in report
     debates = json.loads(scopes("collaborate", "show", branch, "--json"))["debates"]
     assert [each["phase"] for each in debates] == ["escalation", "compromise"]
-    assert scopes("collaborate", "status", conv) == ""
+    assert scopes("collaborate", "list", conv) == ""
     scopes("verify")

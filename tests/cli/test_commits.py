@@ -60,7 +60,7 @@ def records_of(commit):
 
 
 def test_a_commit_is_recorded_in_the_background_and_its_turn_is_shown(project, run, session):
-    assert "post-commit" in run("hooks", "install", "git")
+    assert "post-commit" in run("setup", "git", "--only", "hooks")
     session.prompt("Add one function")
     _, made = session.commit("one function")
     session.say("Done.")
@@ -74,78 +74,21 @@ def test_a_commit_is_recorded_in_the_background_and_its_turn_is_shown(project, r
 
 def test_the_hooks_are_listed_and_taken_out_again(project, run):
     before = sorted(os.listdir(f"{project.directory}/.git/hooks"))
-    run("hooks", "install", "git", "--trailer")
-    assert [line.split("\t")[1] for line in run("hooks", "status", "git").splitlines()] == ["installed"]
-    run("hooks", "remove", "git")
+    run("setup", "git", "--only", "hooks")
+    assert [line.split("\t")[1] for line in run("setup", "--status", "--only", "hooks", "git").splitlines()] == [
+        "installed"
+    ]
+    run("setup", "git", "--only", "hooks", "--remove")
     assert sorted(os.listdir(f"{project.directory}/.git/hooks")) == before
-    assert [line.split("\t")[1] for line in run("hooks", "status", "git").splitlines()] == ["missing"]
+    assert [line.split("\t")[1] for line in run("setup", "--status", "--only", "hooks", "git").splitlines()] == [
+        "missing"
+    ]
 
 
-def test_print_shows_scripts_that_a_shell_can_read(project, run):
-    for script in run("hooks", "install", "git", "--trailer", "--print").split("#!/bin/sh\n")[1:]:
+def test_a_dry_run_shows_scripts_that_a_shell_can_read(project, run):
+    for script in run("setup", "git", "--only", "hooks", "--dry-run").split("#!/bin/sh\n")[1:]:
         assert project.run(["sh", "-n"], stdin=script).stderr == ""
     assert not os.path.exists(f"{project.directory}/.git/scopes-hooks")
-
-
-def test_the_trailer_is_only_for_git(run):
-    assert "--trailer is for the target git only" in run("hooks", "install", "codex", "--trailer", code=2)
-
-
-def test_a_trailer_names_the_prompt_of_the_running_turn(project, run, session):
-    run("hooks", "install", "git", "--trailer")
-    session.prompt("Add one function")
-    session.commit("one function")
-    session.prompt("And another one")
-    _, made = session.commit("two function")
-    body = project.git("log", "-1", "--format=%(trailers:key=Scopes-Turn,valueonly)").strip()
-    assert "And another one" in run("cat", body)
-    assert project.git("log", "-1", "--format=%s") == "two function"
-    assert "And another one" in run("log", "--commit", made)
-
-
-@pytest.mark.slow
-def test_a_trailer_survives_squashing_and_is_a_claim_then(project, run, session):
-    run("hooks", "install", "git", "--trailer")
-    project.git("switch", "-q", "-c", "fix")
-    session.prompt("Add one function")
-    session.shell("echo x > x.txt && git add -A && git commit -q -m 'First part'")
-    name = project.git("log", "-1", "--format=%(trailers:key=Scopes-Turn,valueonly)").strip()
-    run("import", str(session.path))
-    run("hooks", "remove", "git")
-    project.git("switch", "-q", "main")
-    project.git("merge", "-q", "--squash", "fix")
-    project.git("commit", "-q", "--no-edit")
-    assert name in project.git("log", "-1", "--format=%B")
-    assert project.git("log", "-1", "--format=%(trailers:key=Scopes-Turn,valueonly)").strip() == ""
-    assert "perhaps: conv-001" in run("log", "--commit", "HEAD", code=4)
-
-
-@pytest.mark.parametrize("words", [["--amend", "--no-edit"], ["--amend", "-m", "better words"]])
-def test_an_amended_commit_has_one_trailer(project, run, session, words):
-    run("hooks", "install", "git", "--trailer")
-    session.prompt("Add one function")
-    session.commit("one function")
-    session.shell(f"git commit -q {' '.join(repr(word) for word in words)}")
-    assert len(project.git("log", "-1", "--format=%(trailers:key=Scopes-Turn,valueonly)").split()) == 1
-
-
-def test_a_person_and_an_unknown_session_get_no_trailer(project, run, session):
-    run("hooks", "install", "git", "--trailer")
-    project.commit("one")
-    project.commit("two", CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="00000000-0000-4000-8000-000000000000")
-    project.commit("three", **session.environment, CODEX_THREAD_ID="0199")
-    assert "Scopes-Turn" not in project.git("log", "--format=%B")
-
-
-def test_picked_and_rebased_commits_of_others_get_no_trailer(project, run, session):
-    run("hooks", "install", "git", "--trailer")
-    session.prompt("Pick it")
-    project.git("switch", "-q", "-c", "fix")
-    picked = project.commit("by hand")
-    project.git("switch", "-q", "main")
-    project.commit("elsewhere")
-    session.shell(f"git cherry-pick {picked} && git rebase -q --force-rebase HEAD~1")
-    assert "Scopes-Turn" not in project.git("log", "--format=%B")
 
 
 def test_log_and_diff_say_what_is_missing(project, run, session):
@@ -158,7 +101,7 @@ def test_log_and_diff_say_what_is_missing(project, run, session):
 
 
 def test_a_commit_that_was_amended_is_listed_below_the_new_one_and_is_marked(project, run, session):
-    run("hooks", "install", "git")
+    run("setup", "git", "--only", "hooks")
     session.prompt("Add one function")
     _, old = session.commit("one function")
     session.shell("git commit -q --amend -m 'one function, amended'")

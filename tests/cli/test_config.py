@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from scopes.cli.command_line import expand_words
-from scopes.cli.table import TABLE
 from tests.cli.conversation import Conversation
 
 
@@ -18,32 +16,38 @@ def conversation(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "command"),
+    ("words", "printed"),
     [
-        ("config scopes.author", "get"),
-        ("config scopes.author carol", "set"),
-        ("config scopes.author carol --level user", "set"),
-        ("config scopes.author --level user carol", "set"),
-        ("config scopes.author -- -x", "set"),
-        ("--store x config scopes.author --json", "get"),
+        (("scopes.author",), "carol"),
+        (("--get", "scopes.author"), "carol"),
+        (("scopes.author", "--level", "user", "dave"), "dave"),
+        (("--global", "scopes.author", "dave"), "dave"),
+        (("scopes.author", "--", "-x"), "-x"),
+        (("--unset", "scopes.author"), "scopes.author"),
+        (("--list",), "scopes.author\tcarol\nscopes.formatversion\t2"),
     ],
 )
-def test_config_without_a_command_reads_or_writes_as_in_git(words, command):
+def test_config_reads_and_writes_as_in_git(conversation, user_configuration, words, printed):
     """D9."""
-    before, key, after = words.partition("scopes.author")
-    expected = [*before.split(), command, key, *after.split()]
-    assert expand_words(TABLE, words.split())[0] == expected
+    conversation.run("config", "scopes.author", "carol")
+    assert conversation.run("config", *words) == f"{printed}\n"
 
 
-@pytest.mark.parametrize("words", ["config lits", "config --x.y", "log scopes.author"])
-def test_other_words_are_not_changed(words):
-    assert expand_words(TABLE, words.split())[0] == words.split()
+@pytest.mark.parametrize("words", [("--unset",), ("scopes.author", "x", "--unset"), ("lits",)])
+def test_a_mistake_is_refused(conversation, words):
+    assert conversation.run_refused("config", *words, code=2)
+
+
+def test_a_dry_run_writes_no_setting(conversation):
+    assert conversation.run("config", "scopes.author", "carol", "--dry-run") == "carol\n"
+    assert conversation.run_refused("config", "scopes.author", code=4)
+    assert conversation.run_refused("config", "scopes.author", "--unset", "--dry-run", code=4)
 
 
 def test_a_written_setting_has_the_value_that_it_replaced(conversation):
-    first = conversation.run("config", "set", "scopes.color", "never", "--json")
-    second = conversation.run("config", "set", "scopes.color", "always", "--json")
-    removed = conversation.run("config", "unset", "scopes.color", "--json")
+    first = conversation.run("config", "scopes.color", "never", "--json")
+    second = conversation.run("config", "scopes.color", "always", "--json")
+    removed = conversation.run("config", "--unset", "scopes.color", "--json")
     assert [document.get("before") for document in (first, second, removed)] == [None, "never", "always"]
 
 
@@ -55,16 +59,15 @@ def test_config_key_value_writes_and_config_key_reads(conversation):
 
 def test_config_list_has_defaults_with_their_origin(conversation):
     """D9."""
-    rows = conversation.run_main("config", "list", "--all", "--show-origin").stdout.splitlines()
+    rows = conversation.run_main("config", "--all", "--show-origin").stdout.splitlines()
     assert "scopes.lockTimeout\t30\tdefault" in rows
-    rows = json.loads(conversation.run_main("config", "list", "--defaults", "--json").stdout)["settings"]
+    rows = json.loads(conversation.run_main("config", "--all", "--json").stdout)["settings"]
     assert {"key": "scopes.hints", "value": "true", "origin": "default"} in rows
 
 
-def test_force_sets_a_key_that_scopes_does_not_know(conversation):
+def test_a_key_that_scopes_does_not_know_is_refused(conversation):
     """D9."""
-    assert conversation.run_main("config", "set", "scopes.summariser", "x").returncode == 2
-    assert conversation.run_main("config", "set", "scopes.summariser", "x", "--force").returncode == 0
+    assert conversation.run_main("config", "scopes.summariser", "x").returncode == 2
 
 
 def test_the_color_setting_is_used_unless_the_option_is_given(conversation):
@@ -87,7 +90,7 @@ def test_a_variable_of_the_environment_overrides_the_color_setting(conversation,
 def test_a_setting_of_an_agent_that_is_not_registered_is_noted(conversation):
     """The program was never run, and nothing said so."""
     conversation.run("agents", "register", "critic")
-    setting = ("config", "set", "scopes.agent.{}.delivery", "cat", "--level", "user", "--json")
+    setting = ("config", "scopes.agent.{}.delivery", "cat", "--level", "user", "--json")
     notes = {}
     for name in ("critic", "critik", "bob"):
         words = (word.format(name) for word in setting)

@@ -81,13 +81,13 @@ def test_of_a_session_that_has_grown_the_new_messages_count(store, tmp_path):
 
 
 def test_the_setting_turns_both_off(store, tmp_path):
-    store.run("config", "set", "scopes.secrets.onImport", "false")
+    store.run("config", "scopes.secrets.onImport", "false")
     assert store.run_main("append", store.id, TOKEN).stderr == ""
     assert "possible secret" not in store.run_main("import", transcript(tmp_path / "one.json", TOKEN)).stderr
 
 
 def test_another_value_of_the_setting_is_refused(store):
-    assert store.run_main("config", "set", "scopes.secrets.onImport", "maybe").returncode == 2
+    assert store.run_main("config", "scopes.secrets.onImport", "maybe").returncode == 2
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def listed(store):
 
 def assert_repaired(store, where):
     """Assert that `repair` mends what is named, and that then everything is there and can be written."""
-    done = run(store, "repair")
+    done = run(store, "verify", "--repair")
     assert (done.returncode, where in done.stdout) == (0, True), done
     assert run(store, "verify").returncode == 0
     assert listed(store) == {"conv-001", "conv-002"}
@@ -135,7 +135,7 @@ def test_zeros_in_packed_refs_are_named_and_removed(store):
 def test_a_merge_rule_for_an_unknown_type_of_conflict_is_refused(store):
     """A10: in the configuration and on the command line."""
     for words in (
-        ("config", "set", "scopes.merge.rule.nosuch", "first"),
+        ("config", "scopes.merge.rule.nosuch", "first"),
         ("-c", "scopes.merge.rule.nosuch=first", "list"),
     ):
         done = run(store, *words)

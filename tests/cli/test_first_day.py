@@ -49,8 +49,8 @@ def test_a_hint_names_the_command_that_was_meant(two_branches, words, hint):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("tokens", "count", "/nonexistent"), "file '/nonexistent' not found"),
-        (("tokens", "count", "./nofile"), "file './nofile' not found"),
+        (("tokens", "/nonexistent"), "file '/nonexistent' not found"),
+        (("tokens", "./nofile"), "file './nofile' not found"),
         (("list", "-n", "-3"), "conversations -3: must not be negative"),
         (("log", "-n", "-1"), "-1 is not"),
         (("list", "-n", "x"), "'x' is not a whole number"),
@@ -103,11 +103,11 @@ def test_a_typed_message_without_its_document_is_refused_with_an_example_that_wo
     assert two_branches.append("main", "--kind", kind, "--data", EXAMPLES[kind])
 
 
-@pytest.mark.parametrize("verb", ["search", "actions"])
-def test_memory_lists_at_most_the_given_number(two_branches, verb):
+@pytest.mark.parametrize("words", [(), ("deploy",)])
+def test_memory_lists_at_most_the_given_number(two_branches, words):
     for number in range(3):
-        two_branches.run("memory", "add", f"deploy {number}", "--action", f"deploy {number}")
-    words = ("memory", verb, *(("deploy",) if verb == "search" else ()))
+        two_branches.run("memory", "add", f"deploy {number}")
+    words = ("memory", "list", *words)
     assert len(two_branches.run(*words).splitlines()) == 3
     assert len(two_branches.run(*words, "-n", "2").splitlines()) == 2
 
@@ -118,8 +118,8 @@ def test_a_branch_is_summarized_by_its_option(two_branches):
 
 
 def test_an_alias_with_the_name_of_a_command_is_noted(two_branches):
-    assert "never used" in run(two_branches, "config", "set", "scopes.alias.log", "list").stderr
-    assert "never used" not in run(two_branches, "config", "set", "scopes.alias.last", "list").stderr
+    assert "never used" in run(two_branches, "config", "scopes.alias.log", "list").stderr
+    assert "never used" not in run(two_branches, "config", "scopes.alias.last", "list").stderr
 
 
 def test_a_conversation_stands_for_its_newest_imported_message(two_branches, tmp_path):

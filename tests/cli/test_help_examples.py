@@ -65,18 +65,17 @@ BEFORE = {
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
     "scopes agents register analyst": (("agents", "remove", "analyst"),),
     "scopes collaborate show": OPENED,
-    "scopes collaborate join": OPENED,
     "scopes collaborate argue": OPENED,
     "scopes collaborate close": OPENED,
-    "scopes facts run": (("facts", "promote", "conv-001", "budget"),),
+    "scopes facts run": (("facts", "accept", "conv-001", "budget"),),
     "scopes facts decide conv-001 drop-ie11": (
-        ("facts", "promote", "conv-001", "budget"),
+        ("facts", "accept", "conv-001", "budget"),
         ("facts", "run", "conv-001", "--agent", f"analyst={ASKING}"),
     ),
-    "scopes facts propose conv-001 Seeds": (("facts", "promote", "conv-001", "budget"),),
+    "scopes facts propose conv-001 Seeds": (("facts", "accept", "conv-001", "budget"),),
     "scopes agents register carol": (("agents", "remove", "carol"),),
     "scopes abandon conv-001/try-sqlite --revive": (("abandon", "conv-001", "try-sqlite"),),
-    "scopes config unset": (("config", "set", "scopes.durability", "fast"),),
+    "scopes config unset": (("config", "scopes.durability", "fast"),),
     "scopes rewind conv-001 --to": (("tag", "conv-001", "before-refactoring", "main~2"),),
     "scopes tag conv-001 good": (("tag", "conv-001", "good", "--delete"),),
     "scopes tag conv-001 good --delete": (),
@@ -84,8 +83,8 @@ BEFORE = {
     "scopes branch try-sqlite": (("delete-branch", "conv-001", "try-sqlite", "--force"),),
     "scopes branch conv-001 try-sqlite": (("delete-branch", "conv-001", "try-sqlite", "--force"),),
     "scopes delete-branch conv-001 analysis/security-review": (("merge", "conv-001", "analysis/security-review"),),
-    "scopes config get": (("config", "set", "scopes.author", "carol"),),
-    "scopes config scopes.author": (("config", "set", "scopes.author", "carol"),),
+    "scopes config get": (("config", "scopes.author", "carol"),),
+    "scopes config scopes.author": (("config", "scopes.author", "carol"),),
     "scopes undo conv-001": (("tag", "conv-001", "x"),),
     "scopes secrets allow 3f2a91c0 --remove": (("secrets", "allow", "3f2a91c0"),),
 }
@@ -137,7 +136,7 @@ def make_store(directory):
     store.fork("The login fails on Safari.")
     store.run("agents", "register", "analyst", "--depends-on", "Seeds")
     for fact_id, key in (("budget", "Seeds"), ("cache", "Strategies"), ("samesite", "Constraints")):
-        store.run("facts", "propose", store.id, key, f"about the {fact_id}", "--id", fact_id)
+        store.run("facts", "propose", store.id, key, f"about the {fact_id}", "--data", json.dumps({"id": fact_id}))
     store.run("branch", store.id, "again", "--no-switch")
     store.run("branch", store.id, "release", "--no-switch")
     for number in range(5):

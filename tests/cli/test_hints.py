@@ -66,7 +66,7 @@ def lacks_argument(words):
 def is_command(words):
     line = split_words(TABLE, words)
     if line.path == ("config",) and line.unknown == "KEY":
-        line = split_words(TABLE, ["config", "set", *words[1:]])  # config KEY VALUE, as in git
+        line = split_words(TABLE, ["config", *words[1:]])  # config KEY VALUE, as in git
     if line.unknown is not None:
         placeholder = line.unknown in {PLACEHOLDER, "COMMAND"}
         return placeholder and (line.path in GROUPS_OF_VERBS or line.typed[0] == "ai")

@@ -44,10 +44,10 @@ def test_an_entry_in_json_has_every_list(remembered):
 def test_a_script_can_follow_an_entry_to_its_messages(remembered):
     name = remembered.run("memory", "update", remembered.id).strip()
     assert remembered.run("memory", "list").startswith(f"{name}\tcarol\t")
-    assert "Decided: We agreed on SameSite=Lax." in remembered.run("memory", "show", name[:7])
-    assert remembered.run("memory", "search", "safari").startswith(name)
+    assert remembered.run("memory", "list", "--kind", "decision").startswith(name)
+    assert remembered.run("memory", "list", "safari").startswith(name)
     assert (
-        remembered.run("memory", "search", "safari", "--kind", "action", "--format", "{id} {found_in}")
+        remembered.run("memory", "list", "safari", "--kind", "action", "--format", "{id} {found_in}")
         == f"{name} action\n"
     )
     action = remembered.run("memory", "actions").split("\t")[0]
@@ -55,7 +55,7 @@ def test_a_script_can_follow_an_entry_to_its_messages(remembered):
     assert remembered.run("memory", "actions") == ""
     assert remembered.run("memory", "prune", "--max", "0") == f"{name}\n"
     remembered.run("undo")
-    assert remembered.run("memory", "stats", "--json")["total"] == 1
+    assert remembered.run("memory", "list", "--stat", "--json")["total"] == 1
 
 
 def test_a_dry_run_prints_the_result_and_stores_nothing(remembered):
@@ -86,10 +86,21 @@ def test_undo_reverts_adding_and_pruning(remembered, words):
     assert remembered.run("memory", "list", "--json") == before
 
 
+def test_several_actions_are_done_at_once_or_none(remembered):
+    remembered.run("memory", "add", "A note", "--action", "one", "--action", "two")
+    first, second = (row.split("\t")[0] for row in remembered.run("memory", "actions").splitlines())
+    assert remembered.run_refused("memory", "done", first, "zzzz.1", code=4)
+    assert len(remembered.run("memory", "actions").splitlines()) == 2
+    assert remembered.run("memory", "done", first, second) == f"{first}\n{second}\n"
+    assert remembered.run("memory", "actions") == ""
+    remembered.run("undo")
+    assert len(remembered.run("memory", "actions").splitlines()) == 2
+
+
 def test_a_search_without_a_hit_has_exit_code_1(remembered):
     remembered.run("memory", "add", "A note")
-    assert remembered.run("memory", "search", "ferret", code=1) == ""
-    assert remembered.run("memory", "search", "note")
+    assert remembered.run("memory", "list", "ferret", code=1) == ""
+    assert remembered.run("memory", "list", "note")
 
 
 def test_a_context_is_printed_as_it_is(remembered):
@@ -116,16 +127,15 @@ def test_a_context_is_printed_as_it_is(remembered):
         (("memory", "add", "x", "--topic", "x" * 101), 2),
         (("memory", "add", "x", "--decision", "x" * 501), 2),
         (("memory", "add", "x", *["--action", "y"] * 31), 2),
-        (("memory", "search", " "), 2),
-        (("memory", "search", "x", "--kind", "mood"), 2),
+        (("memory", "list", " "), 2),
+        (("memory", "list", "x", "--kind", "mood"), 2),
         (("memory", "context", "--max-chars", "0"), 2),
         (("memory", "prune"), 2),
         (("memory", "prune", "--max", "-1"), 2),
         (("memory", "prune", "--max", "many"), 2),
         (("memory", "prune", "--older-than", "whenever"), 2),
         (("memory", "prune", "--max", "1", "--keep-importance", "11"), 2),
-        (("memory", "search", "x", "--min-importance", "0"), 2),
-        (("memory", "show", "zzzz"), 4),
+        (("memory", "list", "x", "--min-importance", "0"), 2),
         (("memory", "done", "zzzz.1"), 4),
         (("memory", "update", "nothing"), 4),
         (("conv", "summarize", "conv-001", "--ratio", "0"), 2),
@@ -245,5 +255,5 @@ def test_memory_leaves_out_text_inserted_before_a_prompt(remembered):
 
 
 def test_the_settings_of_a_store_cannot_name_the_summarizer(remembered):
-    error = remembered.run_refused("config", "set", "scopes.summarizer", "evil", "--level", "store", code=2)
+    error = remembered.run_refused("config", "scopes.summarizer", "evil", "--level", "store", code=2)
     assert "scopes.summarizer" in error["message"]

@@ -139,18 +139,18 @@ def test_a_strategy_takes_a_side(conflicting, strategy, decision):
 
 def test_a_rule_in_the_settings_takes_precedence_over_the_strategy(conflicting):
     """S4-15."""
-    conflicting.run("config", "set", "scopes.merge.rule.decision-disagreement", "second")
+    conflicting.run("config", "scopes.merge.rule.decision-disagreement", "second")
     assert conflicting.merge("--strategy", "ours")["conflicts"][0]["resolution"]["choice"] == "source"
 
 
 def test_incomplete_rules_are_ignored_with_a_note(conflicting):
-    conflicting.run("config", "set", "scopes.merge.rule.edit-edit", "first")
+    conflicting.run("config", "scopes.merge.rule.edit-edit", "first")
     (note,) = conflicting.merge(code=3)["notes"]
     assert "they do not cover decision-disagreement" in note["text"]
 
 
 def test_a_rule_may_forbid_the_merge(conflicting):
-    conflicting.run("config", "set", "scopes.merge.rule.decision-disagreement", "fail")
+    conflicting.run("config", "scopes.merge.rule.decision-disagreement", "fail")
     error = conflicting.run_refused("conv", "merge", conflicting.id, "--source", "fix", code=1)
     assert "decision-disagreement" in error["message"]
 

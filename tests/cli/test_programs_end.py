@@ -37,8 +37,8 @@ def agents(tmp_path):
     conversation = Conversation(tmp_path)
     for name in ("ann", "bob"):
         conversation.run("agents", "register", name, "--depends-on", "Seeds", "--json")
-    conversation.run("facts", "propose", conversation.id, "Seeds", "it is slow", "--id", "slow", "--json")
-    conversation.run("facts", "promote", conversation.id, "slow", "--json")
+    conversation.run("facts", "propose", conversation.id, "Seeds", "it is slow", "--data", '{"id": "slow"}', "--json")
+    conversation.run("facts", "accept", conversation.id, "slow", "--json")
     conversation.run("send", conversation.id, "--as", "carol", "--to", "ann", "--to", "bob", "hello", "--json")
     return conversation
 

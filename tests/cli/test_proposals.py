@@ -39,7 +39,7 @@ def test_a_proposal_is_created_listed_and_shown(proposed):
         proposed.run("proposals", "list", "--format", r"{id}\t{state}\t{entity}")
         == f"{proposed.proposal}\tpending\ttask/42\n"
     )
-    proposed.run("undo")
+    proposed.run("undo", "--as", "planner")
     assert proposed.run("proposals", "list") == ""
 
 
@@ -52,13 +52,18 @@ def test_a_value_is_json_or_text(conversation, text, value):
     assert done["changes"] == [{"field": "x", "operation": "create", "before": None, "after": value}]
 
 
-def test_all_fields_are_options(conversation):
+def test_every_field_can_be_given(conversation, tmp_path):
     """S4-24."""
-    words = (
-        "--category", "CLEANUP", "--risk", "None", "--estimated-time", "1 day", "--affects", "task/2", "--reversible",
-        "--needs", "a review", "--side-effect", "a rebuild", "--context", "Friday", "--alternative", "wait",
-        "--required-approval", "carol", "--request-type", "DISCUSS", "--expires", "2030-01-01",
-    )  # fmt: skip
+    impact = {
+        "risk_level": "None", "estimated_time": "1 day", "affected_entities": ["task/2"], "reversible": True,
+        "dependencies": ["a review"], "potential_side_effects": ["a rebuild"],
+    }  # fmt: skip
+    given = {
+        "category": "CLEANUP", "impact_assessment": impact, "context": "Friday", "alternative_options": ["wait"],
+        "required_approvals": ["carol"], "request_type": "DISCUSS",
+    }  # fmt: skip
+    (tmp_path / "fields.json").write_text(json.dumps(given))
+    words = ("--data", f"@{tmp_path}/fields.json", "--expires", "2030-01-01")
     made = conversation.run("proposals", "create", conversation.id, "task/1", "x=1", *words, "--json")
     shown = conversation.run("proposals", "show", made["id"], "--json")
     assert shown["impact_assessment"] == {
@@ -76,12 +81,12 @@ def test_all_fields_are_options(conversation):
     ]
 
 
-def test_a_proposal_is_sent_to_reviewers_or_to_whom_is_named(conversation):
+def test_a_proposal_is_sent_to_whom_is_named(conversation):
     """S4-35."""
     conversation.run("agents", "register", "ann", "--capability", "review")
     conversation.run("agents", "register", "bob", "--away")
     create = ("proposals", "create", conversation.id, "task/1")
-    assert conversation.run(*create, "x=1", "--send", "--json")["delivered_to"] == ["ann"]
+    assert conversation.run(*create, "x=1", "--to", "@review", "--json")["delivered_to"] == ["ann"]
     assert conversation.run(*create, "y=1", "--to", "bob", "--queue", "--json")["queued_for"] == ["bob"]
     assert conversation.run_refused(*create, "z=1", "--to", "bob", code=1)["kind"] == "no-agents"
     assert len(conversation.run("proposals", "list", "--json")["proposals"]) == 2
@@ -98,7 +103,8 @@ def test_a_proposal_is_sent_to_reviewers_or_to_whom_is_named(conversation):
         (("create", "{id}", "task/1", "x=1", "--confidence", "85 percent"), 2, "is not between 0 and 1"),
         (("create", "{id}", "task/1", "x=1", "--confidence", "101%"), 2, "is not between 0 and 1"),
         (("create", "{id}", "task/1", "x=1", "--confidence", "nan"), 2, "is not between 0 and 1"),
-        (("create", "{id}", "task/1", "x=1", "--category", "fun"), 2, "category"),
+        (("create", "{id}", "task/1", "x=1", "--data", '{{"category": "fun"}}'), 2, "category"),
+        (("create", "x=1"), 2, "is not an entity"),
         (("create", "{id}", "task/1", "x=1", "--queue"), 2, "--queue"),
         (("create", "{id}", "42", "x=1"), 2, "is not an entity"),
         (("list", "{id}", "--state", "open"), 2, "not a state"),
@@ -134,7 +140,7 @@ def test_a_proposal_is_tested_accepted_and_rolled_back(proposed):
     assert proposed.run("why", proposed.id, "--topic", "entities/task/42/status", "--json")["rows"][0]["value"] == {
         "value": "done"
     }
-    proposed.run("undo")
+    proposed.run("undo", "--as", "carol")
     assert proposed.run("proposals", "list", "--format", "{state}") == "pending\n"
 
 
@@ -153,25 +159,28 @@ def test_accepting_and_applying_can_be_two_commands(proposed):
 
 
 def test_a_proposal_is_modified_or_rejected(proposed):
-    done = proposed.run("proposals", "modify", proposed.proposal, "--set", "status=review", "--rating", "3", "--json")
+    done = proposed.run("proposals", "accept", proposed.proposal, "--set", "status=review", "--json")
     assert (done["decision"], done["state"], done["values"][0]["after"]) == ("modify", "applied", "review")
-    other = proposed.run("proposals", "create", proposed.id, "task/42", "owner=bob").strip()
-    rejected = proposed.run(
-        "proposals", "reject", proposed.id, other, "--reason", "OTHER", "--feedback", "no", "--json"
-    )
-    assert (rejected["decision"], rejected["state"]) == ("reject", "rejected")
-    shown = proposed.run("proposals", "show", other)
-    assert "reject: rejected, other, no" in shown
+    reasons = {"TOO_RISKY": "reject: rejected, too-risky", "not now": "reject: rejected, other, not now"}
+    for number, (reason, shown) in enumerate(reasons.items()):
+        other = proposed.run("proposals", "create", f"task/{number}", "owner=bob").strip()
+        rejected = proposed.run("proposals", "reject", proposed.id, other, "--reason", reason, "--json")
+        assert (rejected["decision"], rejected["state"]) == ("reject", "rejected")
+        assert shown in proposed.run("proposals", "show", other)
+
+
+def test_a_dry_run_of_a_review_moves_nothing(proposed):
+    done = proposed.run("proposals", "accept", proposed.proposal, "--dry-run", "--json")
+    assert done["state"] == "applied"
+    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
 
 
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
         (("reject", "{proposal}"), 2, "--reason"),
-        (("reject", "{proposal}", "--reason", "fun"), 2, "not a reason"),
-        (("accept", "{proposal}", "--rating", "9"), 2, "not a rating"),
-        (("modify", "{proposal}"), 2, "no other value"),
-        (("modify", "{proposal}", "--set", "owner"), 2, "is not FIELD=VALUE"),
+        (("accept", "{proposal}", "--set", "owner"), 2, "is not FIELD=VALUE"),
+        (("accept", "{proposal}", "--set", "owner=bob"), 2, "does not change 'owner'"),
         (("apply", "{proposal}"), 1, "is pending and cannot be applied"),
         (("rollback", "{proposal}"), 1, "is pending and cannot be rolled back"),
         (("test", "conv-999", "{proposal}"), 4, "conv-999"),

@@ -174,7 +174,7 @@ def test_a_redacted_copy_is_made_and_listed(planted):
 
 def test_retention_lists_first_and_removes_only_on_command(planted, tmp_path):
     assert planted.run("retention", "status", "--json")["due"] == []
-    planted.run("config", "set", "scopes.retention.all.age", "2 years", "--json")
+    planted.run("config", "scopes.retention.all.age", "2 years", "--json")
     old = '{"author": {"name": "carol", "kind": "human"}, "text": "old", "time": "2019-01-01T00:00:00Z"}\n'
     name = planted.run("conv", "new", "--json")["id"]
     planted.run("append", name, "--jsonl", "-", "--json", given=old)
@@ -192,7 +192,7 @@ def test_retention_without_a_rule_says_so_and_is_no_failure(planted):
 
 
 def test_retention_names_the_titles_that_go_and_the_remotes_before_anything_does(planted):
-    planted.run("config", "set", "scopes.retention.all.age", "2 years", "--json")
+    planted.run("config", "scopes.retention.all.age", "2 years", "--json")
     words = "Login before Friday comes before everything else"
     old = f'{{"author": {{"name": "carol", "kind": "human"}}, "text": "{words}", "time": "2019-01-01T00:00:00Z"}}\n'
     name = planted.run("conv", "new", "--json")["id"]

@@ -150,16 +150,21 @@ def test_as_json_the_command_is_a_list_of_words(shop):
 
 def test_a_skill_is_installed_for_a_project_and_for_a_user(shop):
     for options, top in (((), shop.path), (("--project",), shop.project)):
-        done = in_pipe(shop, "-C", shop.project, "skills", "install", "claude-code", *options)
+        done = in_pipe(shop, "-C", shop.project, "setup", "claude-code", "--only", "skill", *options)
         assert done.stdout == f"{top}/.claude/skills/scopes/SKILL.md\n"
         assert os.path.isfile(done.stdout.strip())
-        assert in_pipe(shop, "-C", shop.project, "skills", "remove", "claude-code", *options).returncode == 0
+        assert (
+            in_pipe(
+                shop, "-C", shop.project, "setup", "claude-code", "--only", "skill", "--remove", *options
+            ).returncode
+            == 0
+        )
         assert not os.path.exists(done.stdout.strip())
 
 
 def test_in_a_pipe_a_skill_that_is_kept_for_others_has_a_note(shop):
     for agent in ("codex", "agents"):
-        assert "note: agents read their skills" in in_pipe(shop, "skills", "install", agent).stderr
-    done = in_pipe(shop, "skills", "remove", "codex")
+        assert "note: agents read their skills" in in_pipe(shop, "setup", agent, "--only", "skill").stderr
+    done = in_pipe(shop, "setup", "codex", "--only", "skill", "--remove")
     assert done.stderr == "note: it stays for agents; to delete it: scopes skills remove agents\n"
     assert os.path.isfile(done.stdout.strip())

@@ -24,11 +24,11 @@ GATED = {"bundle", "checkout", "context", "export", "history", "memory", "push"}
 REPLACING = {"acp", "agents", "bisect", "check", "compact", "facts", "inbox", "mcp", "resume", "send", "summarize"}
 # They print for the user, or write into the store, into its directories or into the configuration of programs.
 NONE = {
-    "abandon", "amend", "append", "blame", "branch", "budget", "cat", "changes", "cherry-pick", "clone", "collaborate",
+    "abandon", "amend", "append", "blame", "branch", "cat", "changes", "cherry-pick", "clone", "collaborate",
     "completion", "config", "conflicts", "decisions", "delete", "delete-branch", "diff", "doctor", "fetch", "files",
     "gc", "purge", "redact", "retention",
-    "help", "hooks", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
-    "range-diff", "rebase", "reproject", "redo", "remote", "rename", "repair", "retract", "rewind", "search", "secrets", "show", "skills",
+    "help", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
+    "range-diff", "rebase", "reproject", "redo", "remote", "rename", "retract", "rewind", "search", "secrets", "setup", "show",
     "stats", "switch", "tag", "tokens", "uncompact", "undo", "usage", "verify", "version", "watch", "why",
 }  # fmt: skip
 
@@ -130,8 +130,8 @@ def test_the_programs_of_facts_read_no_secrets(store, tmp_path, form):
     store.run("agents", "register", "analyst", "--depends-on", "Seeds")
     for number, (_, secret) in enumerate(KINDS[::5]):
         fact = f"the {number}. value is {FORMS[form](secret)}".replace("\0", "\\x00")
-        store.run("facts", "propose", store.id, "Seeds", fact, "--id", f"fact-{number}")
-        store.run("facts", "promote", store.id, f"fact-{number}")
+        store.run("facts", "propose", store.id, "Seeds", fact, "--data", f'{{"id": "fact-{number}"}}')
+        store.run("facts", "accept", store.id, f"fact-{number}")
     done = store.run_main("-c", f"scopes.agent.analyst.command={KEEP}", "facts", "run", store.id)
     assert done.returncode == 0, done.stderr
     document = json.loads(read_by_program(tmp_path).splitlines()[0])
@@ -141,7 +141,7 @@ def test_the_programs_of_facts_read_no_secrets(store, tmp_path, form):
 
 def test_an_agent_card_has_no_secret_and_says_that_one_was_replaced(store):
     store.run("agents", "register", "ann", "--description", f"deploys with {TOKEN}")
-    done = store.run_main("agents", "export", "ann")
+    done = store.run_main("agents", "show", "ann", "--card")
     assert has_none(done.stdout)
     assert "[redacted:github-token:" in json.loads(done.stdout)["description"]
     assert "1 possible secret was replaced" in done.stderr
@@ -149,7 +149,7 @@ def test_an_agent_card_has_no_secret_and_says_that_one_was_replaced(store):
 
 def test_an_agent_card_without_a_secret_is_as_before(store):
     store.run("agents", "register", "ann", "--description", "deploys")
-    done = store.run_main("agents", "export", "ann")
+    done = store.run_main("agents", "show", "ann", "--card")
     assert json.loads(done.stdout)["description"] == "deploys"
     assert "secret" not in done.stderr
 

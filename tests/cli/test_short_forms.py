@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture
 def alias(conversation, user_configuration):
     """Return a function that defines an alias."""
-    return lambda name, value: conversation.run("config", "set", f"scopes.alias.{name}", value)
+    return lambda name, value: conversation.run("config", f"scopes.alias.{name}", value)
 
 
 def log_texts(conversation, *words):
@@ -176,7 +176,7 @@ def test_an_alias_in_the_configuration_of_a_store_is_ignored(conversation):
     with open(f"{conversation.store}/config", "a", encoding="utf-8") as file:
         file.write('[scopes "alias"]\n\tpwn = delete @ --yes\n')
     assert conversation.run_refused("pwn", code=2)["message"] == "scopes has no command 'pwn'"
-    refusal = conversation.run_refused("config", "set", "scopes.alias.x", "log", "--level", "store", code=2)
+    refusal = conversation.run_refused("config", "scopes.alias.x", "log", "--level", "store", code=2)
     assert "is read from your own settings only" in refusal["message"]
 
 

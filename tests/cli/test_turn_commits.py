@@ -60,7 +60,7 @@ def records_of(commit):
 
 
 def test_commits_of_a_turn_are_recorded_without_hooks_of_git(project, session):
-    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    assert scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT).returncode == 0
     session.prompt("Add one function")
     made = session.commit("one function", "--no-verify")[1]
     session.say("Done.")
@@ -207,7 +207,7 @@ def test_the_last_commit_of_a_turn_is_not_one_of_the_turn_that_begins_in_the_sam
 
 
 def test_a_commit_after_a_turn_without_a_tool_call_is_one_by_a_person(project, session):
-    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    assert scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT).returncode == 0
     session.prompt("What does this do?")
     session.say("Nothing.")
     by_hand = project.commit("by hand")

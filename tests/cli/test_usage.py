@@ -89,7 +89,7 @@ def test_prices_are_those_of_the_setting(store, tmp_path):
 
 def test_a_store_names_no_file_of_prices(store, tmp_path):
     """A received store would decide which file is read."""
-    scopes("--store", store, "config", "set", "--local", "scopes.prices", str(tmp_path / "x"), table=PRODUCT)
+    scopes("--store", store, "config", "--local", "scopes.prices", str(tmp_path / "x"), table=PRODUCT)
     with open(f"{store}/config", "a", encoding="utf-8") as config:
         config.write(f"[scopes]\n\tprices = {tmp_path}/x\n")
     usage(store)

@@ -1,4 +1,4 @@
-"""`scopes verify --source`: output and exit codes."""
+"""`scopes verify FILE`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(folder, *words):
 
 
 def test_a_complete_transcript_exits_with_0(folder):
-    done = run(folder, "verify", "--source", "run.jsonl", "--json")
+    done = run(folder, "verify", "run.jsonl", "--json")
     found = json.loads(done.stdout)
     assert (done.returncode, done.stderr, found["kind"], found["whole"]) == (0, "", "certificate", True)
     assert found["account_bytes"]["sum"] == found["size_bytes"] == os.path.getsize(folder / "run.jsonl")
@@ -37,14 +37,14 @@ def test_a_complete_transcript_exits_with_0(folder):
 
 def test_a_transcript_that_has_grown_exits_with_1(folder):
     (folder / "run.jsonl").write_text(RECORD * 2)
-    done = run(folder, "verify", "--source", "run.jsonl")
+    done = run(folder, "verify", "run.jsonl")
     assert (done.returncode, "comparison\tgrown\n" in done.stdout, "whole\tno\n" in done.stdout) == (1, True, True)
     assert f"new_bytes\t{len(RECORD)}\n" in done.stdout
 
 
 def test_a_transcript_that_was_not_imported_exits_with_4(folder):
     (folder / "other.jsonl").write_text(RECORD.replace("Four", "Five"))
-    done = run(folder, "verify", "--source", "other.jsonl", "--json")
+    done = run(folder, "verify", "other.jsonl", "--json")
     error = json.loads(done.stderr)["error"]
     assert (done.returncode, done.stdout, error["kind"]) == (4, "", "not-found")
     assert error["hint"] == "import it with: scopes import other.jsonl"
@@ -57,8 +57,8 @@ def test_without_a_source_the_store_is_checked(folder):
 def test_a_damaged_fact_and_a_damaged_agent_exit_with_7(folder):
     """They were found by no command: lists left them out."""
     run(folder, "agents", "register", "ann")
-    run(folder, "facts", "propose", "conv-001", "Seeds", "slow", "--id", "s")
-    run(folder, "facts", "promote", "conv-001", "s")
+    run(folder, "facts", "propose", "conv-001", "Seeds", "slow", "--data", '{"id": "s"}')
+    run(folder, "facts", "accept", "conv-001", "s")
     assert run(folder, "verify").returncode == 0
     for ref, end in (("refs/scopes/facts", "/s="), ("refs/scopes/agents", "agents/000001.json")):
         damage(folder / "store.git", ref, end)

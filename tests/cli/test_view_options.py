@@ -32,9 +32,9 @@ def test_a_log_has_one_line_per_message_or_a_graph_with_its_options(run):
 
 
 def test_settings_are_listed_with_their_origin_on_request(run):
-    plain = run("-c", "scopes.hints=false", "config", "list")
+    plain = run("-c", "scopes.hints=false", "config")
     assert "scopes.hints\tfalse" in plain
-    assert "scopes.hints\tfalse\tflag" in run("-c", "scopes.hints=false", "config", "list", "--show-origin")
+    assert "scopes.hints\tfalse\tflag" in run("-c", "scopes.hints=false", "config", "--show-origin")
 
 
 def test_repeated_filters_of_a_log_mean_or(run):

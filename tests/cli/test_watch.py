@@ -219,7 +219,7 @@ def test_a_store_that_cannot_be_written_is_one_note_and_written_later(agent, wat
 
 @pytest.mark.slow
 def test_hooks_and_a_watch_together_record_each_turn_once(agent, watch):
-    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    assert scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT).returncode == 0
     watch("--json")
     for number in range(1, 6):
         agent.turn(number)

@@ -422,7 +422,7 @@ def test_an_import_records_the_commits_that_waited(project, monkeypatch, tmp_pat
     scopes("import", *SAMPLE_SESSIONS, table=PRODUCT)
     assert (project.pending(), who(project, made)) == ([], [("codex", "0199-thread", "call_7")])
     monkeypatch.chdir(project.directory)
-    (row,) = json.loads(scopes("hooks", "status", "git", "--json", table=PRODUCT).stdout)["hooks"]
+    (row,) = json.loads(scopes("setup", "--status", "--only", "hooks", "git", "--json", table=PRODUCT).stdout)["hooks"]
     assert "problem" not in row
 
 

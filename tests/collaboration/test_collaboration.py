@@ -11,7 +11,7 @@ from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
 from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
 from scopes.collaboration.neutral import choose_neutral, escalate
-from scopes.collaboration.records import TYPES, parse_evidence
+from scopes.collaboration.records import TYPES
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
@@ -161,13 +161,6 @@ def test_an_argument_that_cannot_be_stored_is_refused(team, argument, text):
     opened(team)
     with pytest.raises(Invalid, match=text):
         argue(team, CONV, None, argument, author=ANN)
-
-
-def test_evidence_has_a_type_in_any_spelling():
-    assert parse_evidence("PERFORMANCE_DATA: p99 is 900 ms").type == "performance-data"
-    for text in ("p99 is 900 ms", "rumour:x", "best-practice:", ":x"):
-        with pytest.raises(Invalid, match="is not evidence"):
-            parse_evidence(text)
 
 
 def test_a_damaged_argument_keeps_what_can_be_read():

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.agents.inbox import read_inbox, walk_entries
-from scopes.agents.register import register, set_availability
+from scopes.agents.register import AgentChanges, register, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.conversation.new_rename_delete import new
@@ -180,7 +180,7 @@ def run(repository, step):
         case ("register", name):
             return register(repository, name).operation
         case ("available" | "away" as word, name):
-            return set_availability(repository, name, available=word == "available").operation
+            return update(repository, name, AgentChanges(available=word == "available")).operation
         case ("send", conversation, names, text):
             message = plain_message("carol", text)
             return send(StoreHandle(repository).branch(conversation), message, names, queue=True).operation

@@ -14,7 +14,6 @@ from scopes.conversation.verify import (
     verify_signatures,
     with_signatures,
 )
-from scopes.errors import Invalid
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import Oid
 from scopes.model.message import Author, Message
@@ -118,19 +117,12 @@ def test_a_merge_without_a_signature_is_named_and_passes_unless_signatures_are_r
     done = verify_signatures(repository, str(home))
     assert done.unsigned[0].oid == unsigned_merge
     assert done.notes[-1].text.endswith("where git does: 1 merge")
-    assert "--require-signatures" in done.notes[-1].hint
+    assert "--signatures=all" in done.notes[-1].hint
 
 
 def test_messages_that_scopes_does_not_sign_are_not_missed(repository, home):
     history(repository, "main: a b")
     assert unsigned(repository, home, required=True) == ([], 0)
-
-
-def test_signatures_are_required_from_a_time_on(repository, home, unsigned_merge):
-    assert unsigned(repository, home, required=True, since="2099-01-01") == ([], 0)
-    assert unsigned(repository, home, required=True, since="2000-01-01") == (["merge"], 1)
-    with pytest.raises(Invalid):
-        verify_signatures(repository, str(home), since="whenever")
 
 
 def test_a_resolution_of_a_person_is_missed_and_other_notices_are_not(repository, home):
@@ -147,10 +139,9 @@ def test_a_resolution_of_a_person_is_missed_and_other_notices_are_not(repository
 def test_the_command_line_fails_if_a_required_signature_is_missing(repository, home, unsigned_merge):
     run = lambda *words: scopes("--store", repository.path, "verify", *words, table=PRODUCT)  # noqa: E731
     assert run("--signatures").returncode == 0
-    done = run("--require-signatures")
+    done = run("--signatures=all")
     assert (done.returncode, f"{unsigned_merge}\tnot signed" in done.stdout) == (1, True)
-    assert run("--require-signatures", "--since", "2099-01-01").returncode == 0
-    assert run("--since", "2099-01-01").returncode == 2
+    assert run("--signatures=some").returncode == 2
 
 
 def test_a_store_with_signatures_is_sound(repository, home, merged):
@@ -217,7 +208,7 @@ def test_the_command_line_shows_signatures_of_a_conversation_and_of_a_message(re
 
 
 def test_both_checks_at_once_are_refused(repository, home):
-    done = scopes("--store", repository.path, "verify", "--signatures", "--source", "x", table=PRODUCT)
+    done = scopes("--store", repository.path, "verify", "--signatures", "x", table=PRODUCT)
     assert (done.returncode, "cannot be combined" in done.stderr) == (2, True)
 
 
@@ -246,7 +237,7 @@ def test_a_decision_without_text_is_shown_with_what_was_decided(repository, home
 
 def test_the_note_of_a_check_that_requires_signatures_does_not_name_itself(repository, home, unsigned_merge):
     (note,) = verify_signatures(repository, str(home), required=True).notes
-    assert "--require-signatures" not in note.hint
+    assert "--signatures=all" not in note.hint
 
 
 def test_a_list_of_trusted_keys_that_does_not_exist_is_named_in_a_note(repository, home, merged):

@@ -283,12 +283,12 @@ def test_a_repair_waits_for_the_lock(repository):
 def test_every_cure_of_what_can_be_repaired_is_a_command_of_scopes(repository):
     """No text tells people to write into a ref file."""
     damage_everything(repository)
-    assert {cure for _, cure in cures(repository)} == {"repair it: scopes repair"}
+    assert {cure for _, cure in cures(repository)} == {"repair it: scopes verify --repair"}
     assert repaired(repository)[1:] == (0, 0)
     write_bytes(f"{repository.path}/{MAIN}", b"")
     os.unlink(f"{repository.path}/{SIDE}")
     assert sorted(cures(repository)) == [
-        ("conv-001/main", "repair it: scopes repair"), ("conv-001/side", "repair it: scopes repair"),
+        ("conv-001/main", "repair it: scopes verify --repair"), ("conv-001/side", "repair it: scopes verify --repair"),
     ]  # fmt: skip
 
 

@@ -122,7 +122,7 @@ def test_a_branch_deleted_without_an_operation_is_found(repository):
         "conv-001/fix",
         "it is missing, and no operation deleted it",
     )
-    assert finding.cure == "repair it: scopes repair"
+    assert finding.cure == "repair it: scopes verify --repair"
     (done,) = repair(open_store(repository)).repairs
     assert (done.where, done.action) == ("conv-001/fix", f"set it to {drawn.oids['a']}")
     assert open_store(repository).find_ref("refs/heads/conv-001/fix") == drawn.oids["a"]

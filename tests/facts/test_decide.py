@@ -181,7 +181,7 @@ def test_what_has_expired_can_be_proposed_again(store, monkeypatch, content):
     monkeypatch.setattr("scopes.facts.validation.now_nanoseconds", lambda: later)
     with pytest.raises(Refused) as caught:
         promote(store, CONV, "soon")
-    assert caught.value.hint == "propose it again: scopes facts propose conv-001 Seeds TEXT --id soon"
+    assert caught.value.hint == "propose it again: scopes facts propose conv-001 Seeds TEXT"
     assert suggest(store, content, fact_id="soon").operation is not None
     assert promote(store, CONV, "soon").fact.content == content
 
@@ -219,7 +219,7 @@ def test_keys_are_found_in_any_case_and_others_are_added(store):
     assert suggest(store, key="SEEDS").fact.key == "Seeds"
     with pytest.raises(Invalid, match="unknown context key 'Seed'") as caught:
         suggest(store, key="Seed")
-    assert caught.value.hint == "did you mean Seeds? Or add Seed: scopes facts key add Seed"
+    assert caught.value.hint == "did you mean Seeds? Or to add Seed: --new-key"
     assert add_key(store, "Requirements").operation is not None
     assert add_key(store, "requirements").operation is None
     assert suggest(store, key="requirements").fact.key == "Requirements"

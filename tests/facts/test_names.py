@@ -72,7 +72,7 @@ def test_what_was_rejected_or_is_a_fact_says_so(store):
     reject(store, CONV, "slow", actor="dora", reason="random")
     with pytest.raises(Refused, match="the proposed fact Seeds/slow was rejected by dora: random") as refused:
         accept(store, CONV, "slow", actor="ann")
-    assert refused.value.hint.endswith("scopes facts propose conv-001 Seeds TEXT --id slow")
+    assert refused.value.hint.endswith("scopes facts propose conv-001 Seeds TEXT")
     suggest(store, "it is old", "old")
     promote(store, CONV, "old")
     with pytest.raises(Refused, match="Seeds/old is a fact already") as refused:

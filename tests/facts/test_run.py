@@ -236,7 +236,7 @@ def test_the_cure_for_an_agent_that_never_runs_quotes_its_name(store, programs):
     with pytest.raises(Invalid, match="ann of ops depends on no key or is away") as refused:
         run(store, {**programs, "ann of ops": "true"})
     assert refused.value.hint == (
-        "scopes agents update 'ann of ops' --depends-on KEY, or scopes agents available 'ann of ops'"
+        "scopes agents register 'ann of ops' --depends-on KEY, or scopes agents register 'ann of ops' --available"
     )
 
 

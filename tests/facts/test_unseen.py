@@ -8,7 +8,7 @@ import random
 import pytest
 
 from scopes import clock
-from scopes.agents.register import register, set_availability
+from scopes.agents.register import AgentChanges, register, update
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.facts.cycle import Acceptance, Effects, FactAgent
@@ -78,10 +78,10 @@ def test_an_agent_that_had_no_command_runs_when_it_has_one(store):
 
 
 def test_an_agent_that_was_away_runs_when_it_is_back(store):
-    set_availability(store, "bob", available=False)
+    update(store, "bob", AgentChanges(available=False))
     assert run(store, {"ann": "true"})[1] == [["ann"]]
     assert list_eligible(store, CONV).rows == ()
-    set_availability(store, "bob", available=True)
+    update(store, "bob", AgentChanges(available=True))
     assert run(store, {"ann": "true", "bob": "true"})[1] == [["bob"]]
 
 

@@ -109,7 +109,7 @@ def test_repair_names_what_it_cannot_repair_and_what_to_do(store, ref, end):
 
 def test_what_repair_cannot_repair_is_noted_in_a_pipe(store, capfd):
     path = change_file(store, FACTS, "/s=", b"no JSON")
-    assert main(["--store", store.path, "repair"], TABLE) == 7
+    assert main(["--store", store.path, "verify", "--repair"], TABLE) == 7
     printed = capfd.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(f"note: error: {FACTS}:{path}: ")

@@ -361,7 +361,7 @@ class Worker:
             "verify": (1, self.verify),
             "gc": (1, lambda: run("gc", "--json")),
             "expire": (1, lambda: run("gc", "--expire", self.plan.expire, "--yes", "--json")),
-            "repair": (1, lambda: run("repair", *rng.choice(((), ("--dry-run",))), "--json")),
+            "repair": (1, lambda: run("verify", "--repair", *rng.choice(((), ("--dry-run",))), "--json")),
             "import": (2, self.import_transcript),
             "export": (1, self.export),
         }

@@ -130,7 +130,7 @@ VERBS = (
     _conversation("undo-merge", "undo", "undo", MERGED),
     Verb("import-transcript", ("conv", "import", TRANSCRIPT), ("conv", "import", TRANSCRIPT)),
     Verb("import-joined", ("conv", "import", CONTINUED), ("conv", "import", CONTINUED), IMPORTED),
-    Verb("config-set", ("config", "set", "scopes.author", "carol"), ("config", "set", "scopes.author", "dave")),
+    Verb("config-set", ("config", "scopes.author", "carol"), ("config", "scopes.author", "dave")),
     Verb("first-gc", ("gc",), ("gc",), LOOSE, starts_git=True),
     Verb("gc", ("gc",), ("gc",), PACKED, starts_git=True),
     Verb("gc-expire", EXPIRE, EXPIRE, PACKED, starts_git=True),

@@ -67,7 +67,7 @@ def test_a_skill_of_an_older_version_is_outdated_until_it_is_installed_again(dir
     write(path_of("gemini", directories, project=project), skills._with_checksum(OLD))
     found = skills_status(directories, ["gemini"]).skills[-1]
     assert (found.condition, found.detail) == ("outdated", "it is of another version of scopes")
-    assert found.cure == f"scopes skills install gemini{' --project' if project else ''}"
+    assert found.cure == f"scopes setup gemini --only skill{' --here' if project else ''}"
     install_skill("gemini", directories, project=project)
     assert states(directories, "gemini")[-1] == ("gemini", "installed", project)
 
@@ -83,7 +83,7 @@ def test_an_edited_skill_of_this_version_is_installed_and_says_so(directories):
 def test_an_edited_skill_of_an_older_version_needs_force(directories):
     write(path_of("opencode", directories, project=False), f"{skills._with_checksum(OLD)}my own words\n")
     (found,) = skills_status(directories, ["opencode"]).skills
-    assert (found.condition, found.cure) == ("outdated", "scopes skills install opencode --force")
+    assert (found.condition, found.cure) == ("outdated", "scopes setup opencode --only skill --force")
     assert found.detail == "it was edited after scopes had written it; it is of another version of scopes"
     install_skill("opencode", directories, project=False, force=True)
     assert states(directories, "opencode") == [("opencode", "installed", False)]

@@ -186,7 +186,7 @@ def test_a_shared_folder_keeps_the_skill_for_the_others(top):
     assert "\n  installed-for: agents codex\n" in read(added).split("---\n")[1]
     kept = remove_skill("codex", top, project=False)
     assert kept.state == "kept"
-    assert kept.advice == "it stays for agents; to delete it: scopes skills remove agents"
+    assert kept.advice == "it stays for agents; to delete it: scopes setup agents --only skill --remove"
     assert "\n  installed-for: agents\n" in read(added)
     assert remove_skill("codex", top, project=False).state == "kept"
     assert remove_skill("agents", top, project=False).state == "removed"
@@ -195,7 +195,9 @@ def test_a_shared_folder_keeps_the_skill_for_the_others(top):
 
 def test_the_others_of_a_project_are_named_with_the_option_for_it(top):
     install_skill("agents", top, project=True)
-    assert remove_skill("codex", top, project=True).advice.endswith(": scopes skills remove agents --project")
+    assert remove_skill("codex", top, project=True).advice.endswith(
+        ": scopes setup agents --only skill --remove --here"
+    )
 
 
 def test_with_force_a_shared_skill_is_deleted_for_all(top):

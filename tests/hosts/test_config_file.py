@@ -144,7 +144,7 @@ def test_a_link_to_a_file_that_does_not_exist_yet_stays_a_link(path, tmp_path):
 def test_what_would_not_survive_a_rewrite_is_refused(path, text):
     with pytest.raises(Refused) as error:
         parse_json(text, path)
-    assert "--print" in error.value.hint
+    assert "--dry-run" in error.value.hint
 
 
 def test_an_object_is_found_or_made_but_never_put_over_something_else():
@@ -194,9 +194,9 @@ def test_a_file_that_was_changed_meanwhile_is_not_deleted(path):
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (Refused("x", hint="show what to add: --print"), "remove it yourself: the entry"),
+        (Refused("x", hint="show what to add: --dry-run"), "remove it yourself: the entry"),
         (Inaccessible("x", hint="delete it"), "delete it"),
-        (Busy("x", hint="show what to add: --print"), "show what to add: --print"),
+        (Busy("x", hint="show what to add: --dry-run"), "show what to add: --dry-run"),
     ],
 )
 def test_only_hints_about_adding_become_hints_about_removing(error, hint):

@@ -153,7 +153,7 @@ def test_a_directory_in_the_way_is_an_error_with_its_cure(home):
         pass
     with pytest.raises(Inaccessible, match="cannot read") as error:
         set_up("gemini", home)
-    assert "--print" in error.value.hint
+    assert "--dry-run" in error.value.hint
 
 
 def test_what_is_not_there_is_not_removed(home):

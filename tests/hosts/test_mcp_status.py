@@ -63,7 +63,7 @@ def test_without_names_there_is_a_row_for_each_host_and_only_vscode_is_of_the_pr
 def test_an_entry_that_starts_another_scopes_is_outdated(host, home):
     set_up(home, host, program=["/old/bin/scopes"])
     found = status(home, host)
-    assert (found.condition, found.cure) == ("outdated", f"scopes mcp install {host}")
+    assert (found.condition, found.cure) == ("outdated", f"scopes setup {host} --only mcp")
     assert found.detail == f"it starts /old/bin/scopes, not {PROGRAM[0]} {PROGRAM[-1]}"
 
 
@@ -72,7 +72,7 @@ def test_an_entry_with_another_store_is_outdated_and_names_both(home):
     assert status(home, "codex", store="/a.git").condition == "installed"
     found = status(home, "codex", store="/b b.git")
     assert (found.condition, found.detail) == ("outdated", "it serves /a.git, not /b b.git")
-    assert found.cure == "scopes --store '/b b.git' mcp install codex"
+    assert found.cure == "scopes --store '/b b.git' setup codex --only mcp"
     assert status(home, "codex").detail == "it serves /a.git, not the store of the agent's directory"
 
 
@@ -84,21 +84,21 @@ def test_an_entry_without_a_store_follows_the_variable(home):
 
 
 def test_the_author_and_what_the_user_has_added_do_not_make_an_entry_outdated(home):
-    path = set_up(home, "vscode", agent=["--agent", "copilot"]).file
+    path = set_up(home, "vscode", agent=["--as", "copilot"]).file
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     document["servers"]["scopes"]["env"] = {"X": "1"}
     write(home, "vscode", json.dumps(document))
     assert status(home, "vscode").condition == "installed"
-    assert status(home, "vscode", store="/b.git").cure == "scopes --store /b.git mcp install vscode --agent copilot"
+    assert status(home, "vscode", store="/b.git").cure == "scopes --store /b.git setup vscode --only mcp --as copilot"
 
 
 def test_the_cure_of_an_outdated_entry_makes_it_current(home):
     """Each word of the cure is what `mcp install` was given."""
-    set_up(home, "claude-code", "--store", "/old.git", agent=["--agent", "me"])
+    set_up(home, "claude-code", "--store", "/old.git", agent=["--as", "me"])
     cure = status(home, "claude-code", store="/new.git").cure.split()
-    assert cure == ["scopes", "--store", "/new.git", "mcp", "install", "claude-code", "--agent", "me"]
-    set_up(home, "claude-code", *cure[1:3], agent=cure[6:])
+    assert cure == ["scopes", "--store", "/new.git", "setup", "claude-code", "--only", "mcp", "--as", "me"]
+    set_up(home, "claude-code", *cure[1:3], agent=cure[7:])
     assert status(home, "claude-code", store="/new.git").condition == "installed"
 
 

@@ -1,4 +1,4 @@
-"""`verify --source`: compare every byte of a transcript on disk with the stored source."""
+"""`verify FILE`: compare every byte of a transcript on disk with the stored source."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Cursor(HookAgent):
 @pytest.fixture
 def cursor(sealed_world, tmp_path):
     found = Cursor(sealed_world, tmp_path)
-    done = scopes("hooks", "install", "cursor", table=PRODUCT)
+    done = scopes("setup", "cursor", "--only", "hooks", table=PRODUCT)
     assert done.returncode == 0, done.stderr
     yield found
     found.close()
@@ -110,7 +110,7 @@ def test_a_journal_can_be_imported_again_without_anything_new(cursor):
 
 
 def test_hooks_of_cursor_go_without_a_trace(cursor):
-    assert scopes("hooks", "remove", "cursor", table=PRODUCT).returncode == 0
+    assert scopes("setup", "cursor", "--only", "hooks", "--remove", table=PRODUCT).returncode == 0
     assert os.listdir(cursor.home / ".cursor") == []
 
 

@@ -25,7 +25,7 @@ from tests.support.store import open_store
 @pytest.fixture
 def agent(sealed_world, tmp_path):
     found = HookAgent(sealed_world, tmp_path)
-    done = scopes("hooks", "install", "claude-code", table=PRODUCT)
+    done = scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT)
     assert done.returncode == 0, done.stderr
     yield found
     found.close()
@@ -73,7 +73,7 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
     event = agent.wait_for_event("failed")
     assert (event["error"], "mount its disk" in event["hint"]) == (f"the store {agent.store} is gone", True)
     assert os.listdir(agent.store) == []
-    assert "is gone" in scopes("hooks", "status", "claude-code", table=PRODUCT).stdout
+    assert "is gone" in scopes("setup", "--status", "--only", "hooks", "claude-code", table=PRODUCT).stdout
     for command in ("list", "show", "import"):
         error = scopes(command, table=PRODUCT).stderr
         assert (f"the store {agent.store} is gone" in error, "mount its disk" in error) == (True, True)
@@ -98,7 +98,9 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
     assert [("mount its disk" in line) for line in rows] == [True, True]
     os.rmdir(agent.store)
     os.rename(away, agent.store)
-    rows = json.loads(scopes("hooks", "status", "claude-code", "--json", table=PRODUCT).stdout)["hooks"]
+    rows = json.loads(scopes("setup", "--status", "--only", "hooks", "claude-code", "--json", table=PRODUCT).stdout)[
+        "hooks"
+    ]
     assert [(row["problem"][:-20], row["cure"]) for row in rows] == [
         (f"the store {agent.store} was gone at ", "record what is missing: scopes import")
     ]
@@ -225,7 +227,7 @@ def test_a_store_that_cannot_be_written_is_in_the_status_and_in_doctor(agent):
     (done,) = agent.stop()
     assert done.returncode == 0
     problem = agent.wait_for_event("failed")["error"]
-    status = json.loads(scopes("hooks", "status", "claude-code", "--json", table=PRODUCT).stdout)
+    status = json.loads(scopes("setup", "--status", "--only", "hooks", "claude-code", "--json", table=PRODUCT).stdout)
     assert status["hooks"][0]["problem"] == problem
     os.unlink(agent.store)
     checks = json.loads(scopes("doctor", "--json", table=PRODUCT).stdout)["checks"]
@@ -239,7 +241,9 @@ def test_the_status_forgets_a_problem_as_soon_as_a_turn_is_recorded(agent):
     agent.turn(1)
     agent.stop()
     agent.wait_for_event("recorded")
-    (row,) = json.loads(scopes("hooks", "status", "claude-code", "--json", table=PRODUCT).stdout)["hooks"]
+    (row,) = json.loads(scopes("setup", "--status", "--only", "hooks", "claude-code", "--json", table=PRODUCT).stdout)[
+        "hooks"
+    ]
     assert row["condition"] == "installed"
     assert "problem" not in row
     assert row["last"]
@@ -303,7 +307,7 @@ def test_a_session_without_a_store_named_goes_to_the_store_of_its_project(sealed
     monkeypatch.delenv("SCOPES_STORE")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     assert scopes("-C", str(tmp_path), "init", table=PRODUCT).returncode == 0
-    scopes("hooks", "install", "claude-code", table=PRODUCT)
+    scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT)
     agent.store = str(tmp_path / ".git/scopes")
     agent.turn(1)
     agent.project = sealed_world  # where the process starts; the input names the project
@@ -486,7 +490,7 @@ def test_an_agent_that_never_stops_writing_does_not_wait_for_the_hook(monkeypatc
 
 
 def row_of(target="claude-code"):
-    (row,) = json.loads(scopes("hooks", "status", target, "--json", table=PRODUCT).stdout)["hooks"]
+    (row,) = json.loads(scopes("setup", "--status", "--only", "hooks", target, "--json", table=PRODUCT).stdout)["hooks"]
     return row
 
 

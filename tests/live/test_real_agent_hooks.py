@@ -79,13 +79,15 @@ def test_a_real_agent_runs_the_hook_and_its_turns_are_in_the_store(
     for variable, value in configure(sealed_world, model.port).items():
         monkeypatch.setenv(variable, value)
     store = os.environ["SCOPES_STORE"]
-    assert scopes("hooks", "install", name, table=PRODUCT).returncode == 0
+    assert scopes("setup", name, "--only", "hooks", table=PRODUCT).returncode == 0
     run(programs, [*first, PROMPT], tmp_path)
     wait_for(lambda: texts(store) == [PROMPT, TEXT], sealed_world)
     if second is not None:
         run(programs, [*second, "and again"], tmp_path)
         wait_for(lambda: texts(store) == [PROMPT, TEXT, "and again", TEXT], sealed_world)
-    status = json.loads(scopes("hooks", "status", name, "--json", table=PRODUCT).stdout)["hooks"][0]
+    status = json.loads(scopes("setup", "--status", "--only", "hooks", name, "--json", table=PRODUCT).stdout)["hooks"][
+        0
+    ]
     assert status["condition"] == "installed"
     assert "problem" not in status
-    assert scopes("hooks", "remove", name, table=PRODUCT).returncode == 0
+    assert scopes("setup", name, "--only", "hooks", "--remove", table=PRODUCT).returncode == 0

@@ -24,7 +24,7 @@ FORK = "0f0f0f0f-1111-2222-3333-444444444444"
 @pytest.fixture
 def agent(sealed_world, tmp_path):
     found = HookAgent(sealed_world, tmp_path)
-    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    assert scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT).returncode == 0
     yield found
     found.close()
 

@@ -60,7 +60,7 @@ def summaries(entries):
 def test_the_list_is_newest_first_and_agents_match_exactly(filled):
     """S0-16."""
     assert summaries(list_memory(filled).entries)[::3] == ["We chose.", "The login cookie is blocked."]
-    assert summaries(list_memory(filled, agent="planner").entries) == ["The login cookie is blocked."]
+    assert summaries(list_memory(filled, MemoryFilter(agent="planner")).entries) == ["The login cookie is blocked."]
     assert len(list_memory(filled, limit=2).entries) == 2
     with pytest.raises(Invalid):
         list_memory(filled, limit=-1)

@@ -88,7 +88,7 @@ def test_a_proposal_that_was_not_applied_has_no_outcome(team):
         give(team, pending, "fine")
     name = pending[:12]
     assert caught.value.hint == (
-        f"say it in the decision: --feedback TEXT of scopes proposals accept {name}, or reject {name}"
+        f"say it in the decision: --reason TEXT of scopes proposals accept {name}, or reject {name}"
     )
 
 

@@ -46,7 +46,7 @@ def test_an_agent_stays_without_a_text_that_quotes(repository, places):
     (note,) = purge_line(repository, places)
     assert note == (
         "1 registered agent loses a text that quotes it: reviewer",
-        "describe it again: scopes agents update AGENT --description TEXT",
+        "describe it again: scopes agents register AGENT --description TEXT",
     )
     agent = Registry(repository).find("reviewer")
     assert (agent.description, agent.metadata) == ("[purged]", {"about": "[purged]", "team": "red"})

@@ -121,7 +121,7 @@ def _reading_commands() -> list[tuple[str, ...]]:
         ("context", one, "--max-tokens", "1500"), ("context", two, "--max-tokens", "800", "--task", "fix the test"),
         ("memory", "list"), ("facts", "list"), ("agents", "list"), ("proposals", "list"), ("tag", one),
         ("diff", one, two), ("cat", f"{one}/main"), ("show", "--commits", two), ("export", three, "--format", "openai"),
-        ("config", "list"), ("verify",),
+        ("config",), ("verify",),
     ]  # fmt: skip
 
 

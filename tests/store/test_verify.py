@@ -134,7 +134,7 @@ def test_a_damaged_message_is_reported_with_its_object_id(repository):
     assert any(where == f"conv-001/main: message {identifier}" for where, _ in problems(repository))
 
 
-@pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "scopes repair")])
+@pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "scopes verify --repair")])
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 def test_a_flipped_bit_in_a_pack_or_its_index_is_found(repository, suffix, cure, place):
     """D-36: libgit2 does not verify objects that it reads from a pack."""
@@ -174,7 +174,7 @@ def test_a_damaged_ref_file_is_reported_and_repaired(repository, content):
     write_bytes(f"{repository.path}/{SIDE}", content)
     ((severity, where, problem, cure),) = findings(repository)
     assert (severity, where, problem) == ("error", "conv-001/side", "its file is damaged")
-    assert cure == "repair it: scopes repair"
+    assert cure == "repair it: scopes verify --repair"
     where, quarantine = repaired(repository)
     assert where == ["conv-001/side"]
     assert read_bytes(f"{quarantine}/{SIDE}") == content
@@ -194,7 +194,7 @@ def test_a_branch_missing_from_packed_refs_is_reported_although_git_fsck_passes(
     git(repository, "fsck", "--strict")
     ((severity, _, problem, cure),) = [finding for finding in findings(repository) if finding[1] == "conv-001/main"]
     assert (severity, problem) == ("error", "it is missing, and no operation deleted it")
-    assert cure == "repair it: scopes repair"
+    assert cure == "repair it: scopes verify --repair"
     assert "conv-001/main" in repaired(repository)[0]
     assert open_store(repository).find_ref(MAIN) == tip
 
@@ -243,7 +243,7 @@ def test_a_missing_symbolic_ref_is_reported_and_repaired(repository):
     os.unlink(f"{repository.path}/{active}")
     ((_, where, _, cure),) = findings(repository)
     assert where == active
-    assert cure == "repair it: scopes repair"
+    assert cure == "repair it: scopes verify --repair"
     assert repaired(repository)[0] == [active]
     assert open_store(repository).find_ref(active) == value
 

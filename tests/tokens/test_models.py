@@ -28,7 +28,7 @@ def test_the_longest_matching_prefix_wins(name, row):
 def test_an_unknown_model_is_refused_with_a_hint_how_to_add_it(name):
     with pytest.raises(Invalid) as refusal:
         resolve_model(name)
-    assert "scopes config set scopes.model." in (refusal.value.hint or "")
+    assert "scopes config scopes.model." in (refusal.value.hint or "")
 
 
 def test_the_hint_names_similar_models():

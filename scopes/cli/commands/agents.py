@@ -1,7 +1,8 @@
-"""`scopes agents register`, `list`, `show`, `update`, `remove`, `available`, `away`, `export` and `import`."""
+"""`scopes agents`, `send` and `inbox`: who works here, and what they write to each other."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
@@ -9,148 +10,143 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from scopes.agents.card import MAX_CARD_BYTES, export_card, import_card
+from scopes.agents.delivery import SentMessage, deliver_to_programs, deliver_unread
+from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.list import list_agents, show_agent
-from scopes.agents.register import AgentChanges, register, remove, set_availability, update
-from scopes.cli.input import open_input
+from scopes.agents.register import AgentChanged, AgentChanges, register, remove, update
+from scopes.agents.registry import Registry
+from scopes.agents.send import send as send_message
+from scopes.cli.arguments import (
+    LATEST,
+    Data,
+    Queue,
+    TextOption,
+    To,
+    author_of,
+    is_whole_conversation,
+    read_fields,
+    refuse_dry_run,
+)
+from scopes.cli.input import STANDARD_INPUT, has_piped_input, open_input
 from scopes.cli.invocation import Invocation
-from scopes.errors import Invalid
+from scopes.errors import Invalid, NotFound
 from scopes.facts.fact import KEYS
-from scopes.history.names import find_nearest
+from scopes.history.handles import StoreHandle
+from scopes.history.names import complete_message_id, find_nearest
 from scopes.result import Note
 
 AgentArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="AGENT|NUMBER", help="The agent: its name, a unique prefix of it, or its number")
+    str, typer.Argument(metavar="AGENT", help="The agent: its name, a unique prefix of it, or its number")
 ]
 ChangedAgent: TypeAlias = Annotated[
-    str, typer.Argument(metavar="AGENT|NUMBER", help="The agent: its whole name, or its number")
+    str, typer.Argument(metavar="AGENT", help="The agent: its whole name, or its number")
 ]
-OfType: TypeAlias = Annotated[
-    Literal["ai", "human"] | None, typer.Option("--type", metavar="TYPE", help="ai (default) or human")
-]
-Description: TypeAlias = Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for")]
-Capabilities: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--capability", metavar="WORD", help="What it can do, such as review"),
-]
-Dependencies: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--depends-on", metavar="KEY", help="A context key that it depends on"),
-]
-Metadata: TypeAlias = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=TEXT", help="Further metadata")]
 
 
 def agents_register(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name, as in the messages that it writes")],
-    agent_type: OfType = None,
-    description: Description = None,
-    capabilities: Capabilities = None,
-    dependencies: Dependencies = None,
-    metadata: Metadata = None,
-    away: Annotated[bool, typer.Option("--away", help="Not available yet: what is sent to it waits")] = False,
+    agent_type: Annotated[
+        Literal["ai", "human"] | None, typer.Option("--type", metavar="TYPE", help="ai (default) or human")
+    ] = None,
+    description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for")] = None,
+    capabilities: Annotated[
+        list[str] | None,
+        typer.Option("--capability", metavar="WORD", help="Add what it can do, such as review; -WORD removes"),
+    ] = None,
+    dependencies: Annotated[
+        list[str] | None,
+        typer.Option("--depends-on", metavar="KEY", help="Add a context key it depends on; -KEY removes"),
+    ] = None,
+    rename: Annotated[str | None, typer.Option("--rename", metavar="NEW", help="A new name; its number stays")] = None,
+    away: Annotated[bool, typer.Option("--away", help="Not available: what is sent waits")] = False,
+    available: Annotated[bool, typer.Option("--available", help="Available again: what waits is delivered")] = False,
+    card: Annotated[str | None, typer.Option("--card", metavar="FILE", help="Take it from an A2A agent card")] = None,
+    existing: Annotated[bool, typer.Option("--existing", hidden=True, help="Refuse a name that is not there")] = False,
 ) -> int:
-    """Register a person or a program.
+    """Register an agent or person, or change one.
 
-    It gets a number, which is never used again. Only registered agents receive messages. Participants of conversations
-    are listed without being registered.
+    It gets a number, which is never used again. Only registered agents receive messages.
 
     Examples:
-      scopes agents register reviewer --capability review --capability security
-      scopes agents register carol --type human --description "decides about the schema"
-      scopes agents register planner --depends-on requirements --meta model=gpt-5 --away
+      scopes agents register ann --type human
+      scopes agents register bot --capability review --capability -security
+      scopes agents register bot --away
+      scopes agents register bot --card card.json
     """
     invocation: Invocation = context.obj
-    given = {key: value for key, value in _read_metadata(metadata).items() if value is not None}
-    result = register(
-        invocation.repository(create=True),
-        name,
-        agent_type=agent_type or "ai",
-        description=description or "",
-        capabilities=capabilities or (),
-        dependencies=dependencies or (),
-        metadata=given,
-        available=not away,
+    if away and available:
+        raise Invalid("--away cannot be combined with --available", hint="leave out one of them")
+    changes = AgentChanges(
+        name=rename,
+        type=agent_type,
+        description=description,
+        add_capabilities=_added(capabilities),
+        remove_capabilities=_removed(capabilities),
+        add_dependencies=_added(dependencies),
+        remove_dependencies=_removed(dependencies),
+        available=True if available else False if away else None,
     )
-    return invocation.show(replace(result, notes=(*result.notes, *_note_misspelled_keys(dependencies or ()))))
+    if card is not None and changes != AgentChanges():
+        raise Invalid("--card cannot be combined with other options", hint="change it then: scopes agents register")
+    if card is not None:
+        with open_input(invocation, card) as stream:
+            data = stream.read(MAX_CARD_BYTES + 1)
+        return invocation.show(import_card(invocation.repository(create=True), data, name=name))
+    repository = invocation.repository(create=not existing)
+    if existing or name.isdecimal() or Registry(repository).find_named(name) is not None:
+        result = update(repository, name, changes)
+    else:
+        if rename is not None:
+            raise NotFound(f"there is no agent {name!a} to rename", hint="list them: scopes agents")
+        result = register(
+            repository,
+            name,
+            agent_type=agent_type or "ai",
+            description=description or "",
+            capabilities=changes.add_capabilities,
+            dependencies=changes.add_dependencies,
+            available=not away,
+        )
+    return invocation.show(_with_misspelled_keys(result, changes.add_dependencies))
 
 
 def agents_list(
     context: typer.Context,
     capability: Annotated[
-        str | None, typer.Option("--capability", metavar="WORD", help="Only registered agents that can do this")
+        str | None, typer.Option("--capability", metavar="WORD", help="Only those that can do this")
     ] = None,
-    available: Annotated[
-        bool | None, typer.Option("--available/--away", help="Only registered agents that are available, or away")
-    ] = None,
-    registered: Annotated[bool, typer.Option("--registered", help="Leave out participants without a number")] = False,
+    available: Annotated[bool, typer.Option("--available", help="Only those that are available")] = False,
 ) -> int:
     """List agents and other participants.
 
-    First those who are registered, by number.
+    First those who are registered, by number, then other participants of conversations.
 
     Examples:
-      scopes agents list
-      scopes agents list --capability review --available
-      scopes agents list --registered --json
+      scopes agents
+      scopes agents list --capability review
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    return invocation.show(
-        list_agents(repository, capability=capability, available=available, registered_only=registered)
-    )
+    return invocation.show(list_agents(repository, capability=capability, available=True if available else None))
 
 
-def agents_show(context: typer.Context, agent: AgentArgument) -> int:
+def agents_show(
+    context: typer.Context,
+    agent: AgentArgument,
+    card: Annotated[bool, typer.Option("--card", help="Print its A2A agent card")] = False,
+) -> int:
     """Show an agent.
 
-    It may also be a participant of conversations who is not registered.
+    In a card the capabilities are its skills, and possible secrets are replaced: cards are published.
 
     Examples:
-      scopes agents show reviewer
-      scopes agents show 3 --json
+      scopes agents show bot
+      scopes agents show 3 --card
     """
     invocation: Invocation = context.obj
-    return invocation.show(show_agent(invocation.repository(), agent))
-
-
-def agents_update(
-    context: typer.Context,
-    agent: ChangedAgent,
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="A new name")] = None,
-    agent_type: OfType = None,
-    description: Description = None,
-    capabilities: Capabilities = None,
-    dependencies: Dependencies = None,
-    metadata: Metadata = None,
-    not_capabilities: Annotated[
-        list[str] | None, typer.Option("--remove-capability", metavar="WORD", help="What it can no longer do")
-    ] = None,
-    not_dependencies: Annotated[
-        list[str] | None, typer.Option("--remove-dependency", metavar="KEY", help="A key that it no longer depends on")
-    ] = None,
-) -> int:
-    """Change what is known about an agent.
-
-    Its number stays. --capability and --depends-on add to what is there. --meta NAME= removes that metadata.
-
-    Examples:
-      scopes agents update reviewer --capability go --remove-capability security
-      scopes agents update 3 --name critic --meta model=
-    """
-    invocation: Invocation = context.obj
-    changes = AgentChanges(
-        name=name,
-        type=agent_type,
-        description=description,
-        add_capabilities=capabilities or (),
-        remove_capabilities=not_capabilities or (),
-        add_dependencies=dependencies or (),
-        remove_dependencies=not_dependencies or (),
-        metadata=_read_metadata(metadata),
-    )
-    if changes == AgentChanges(metadata={}):
-        raise Invalid("nothing to change was given", hint="see: scopes help agents update")
-    return invocation.show(update(invocation.repository(), agent, changes))
+    repository = invocation.repository()
+    return invocation.show(export_card(repository, agent) if card else show_agent(repository, agent))
 
 
 def agents_remove(context: typer.Context, agent: ChangedAgent) -> int:
@@ -159,90 +155,113 @@ def agents_remove(context: typer.Context, agent: ChangedAgent) -> int:
     Its messages stay, and its number is not used again.
 
     Examples:
-      scopes agents remove reviewer
+      scopes agents remove bot
+      scopes agents remove 3
     """
     invocation: Invocation = context.obj
     return invocation.show(remove(invocation.repository(), agent))
 
 
-def agents_available(context: typer.Context, agent: ChangedAgent) -> int:
-    """Make an agent available.
-
-    What was sent to it while it was away goes into its inbox, in the order of sending.
-
-    Examples:
-      scopes agents available reviewer
-    """
-    invocation: Invocation = context.obj
-    return invocation.show(set_availability(invocation.repository(), agent, available=True))
-
-
-def agents_away(context: typer.Context, agent: ChangedAgent) -> int:
-    """Make an agent unavailable.
-
-    What is sent to it waits until scopes agents available.
-
-    Examples:
-      scopes agents away reviewer
-    """
-    invocation: Invocation = context.obj
-    return invocation.show(set_availability(invocation.repository(), agent, available=False))
-
-
-def agents_export(context: typer.Context, agent: AgentArgument) -> int:
-    """Print the A2A agent card of an agent.
-
-    The capabilities are the skills of the card. What only scopes has is below the key `scopes`. Possible secrets are
-    replaced: cards are published.
-
-    Examples:
-      scopes agents export reviewer > reviewer.json
-    """
-    invocation: Invocation = context.obj
-    return invocation.show(export_card(invocation.repository(), agent))
-
-
-def agents_import(
+def send(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An A2A agent card as JSON; - reads standard input")],
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Another name than that in the card")
+    first: Annotated[
+        str | None, typer.Argument(metavar="[WHERE]", help="The conversation or branch (default: the newest)")
+    ] = None,
+    second: Annotated[str | None, typer.Argument(metavar="TEXT", help="The text; - reads standard input")] = None,
+    text: TextOption = None,
+    to: To = None,
+    queue: Queue = False,
+    data: Data = None,
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="proposal, analysis, collaboration-request, ...")
+    ] = "plain",
+    reply_to: Annotated[
+        str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
     ] = None,
 ) -> int:
-    """Register the agent of an A2A agent card.
+    """Add a message and put it into inboxes.
 
-    The ids and tags of its skills become capabilities. Fields that scopes does not use are kept for the export.
+    Both happen or nothing does. Agents that are away get it when they are available again; if nobody is available,
+    nothing is sent unless --queue is given. Without --to, proposals go to agents with the capability review,
+    collaboration requests to those that they name, analyses to the participants of the conversation.
 
     Examples:
-      scopes agents import reviewer.json
-      scopes agents import - --name critic < card.json
+      scopes send @ --to @review 'Please look at try'
+      scopes send conv-001 --to all --queue 'Freeze at six'
+    """
+    from scopes.cli.append_input import Fields, compose_message, read_text
+
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    if second is None and text is None and data is None and not is_whole_conversation(repository, first):
+        first, second = LATEST, first
+    if text is not None and second is not None:
+        raise Invalid("the text is given twice", hint="leave out TEXT or -m")
+    given = second if text is None else text
+    if given is None and data is None and has_piped_input(invocation):
+        given = STANDARD_INPUT
+    content = None if given is None else read_text(invocation, given)
+    if content is None and data is None:
+        raise Invalid("no message given", hint="for example: scopes send @ --to all 'hello', or - for standard input")
+    if content is not None and not content.strip():
+        raise Invalid("the message is empty", hint="for example: scopes send @ --to all 'hello'")
+    target = StoreHandle(repository).branch(first or LATEST)
+    document = None if data is None else json.dumps(read_fields(invocation, data))
+    answered = complete_message_id(repository, target.conversation.id, reply_to)
+    fields = Fields(kind=kind, data=document, reply_to=answered)
+    done = send_message(target, compose_message(author_of(invocation), content, fields), to or (), queue=queue)
+    failures = deliver_to_programs(repository, done.delivered_to, SentMessage(done.message, [done.operation]))
+    return invocation.show(replace(done, notes=(*done.notes, *failures)))
+
+
+def inbox(
+    context: typer.Context,
+    agent: AgentArgument,
+    acknowledge: Annotated[bool, typer.Option("--ack", help="Take them out; nobody else gets them")] = False,
+    watch: Annotated[
+        str | None, typer.Option("--watch", metavar="[=SECONDS]", help="Stay until none came for so long")
+    ] = None,
+    deliver: Annotated[bool, typer.Option("--deliver", help="Give each to the program of the agent")] = False,
+) -> int:
+    """List the unread messages of an agent.
+
+    They are in the order of sending. The program of --deliver is the setting scopes.agent.NAME.delivery: it reads a
+    message as JSON on standard input, and exit code 0 takes it out of the inbox.
+
+    Examples:
+      scopes inbox bot
+      scopes inbox bot --ack --json
+      scopes inbox bot --watch=60
     """
     invocation: Invocation = context.obj
-    with open_input(invocation, file) as stream:
-        data = stream.read(MAX_CARD_BYTES + 1)
-    return invocation.show(import_card(invocation.repository(create=True), data, name=name))
+    if deliver and (watch is not None or acknowledge):
+        raise Invalid("--deliver cannot be combined with --watch or --ack", hint="it takes out what it delivers")
+    if watch and not watch.isdecimal():
+        raise Invalid(f"--watch={watch} is no number of seconds", hint="for example: --watch=60")
+    repository = invocation.repository()
+    if deliver:
+        refuse_dry_run(invocation, "inbox --deliver")
+        return invocation.show(deliver_unread(repository, agent))
+    if watch is not None:
+        idle = int(watch) if watch else None
+        return invocation.stream(watch_inbox(repository, agent, acknowledge=acknowledge, idle_seconds=idle))
+    return invocation.show(read_inbox(repository, agent, acknowledge=acknowledge))
 
 
-def _note_misspelled_keys(keys: Sequence[str]) -> tuple[Note, ...]:
-    """Return a note for each dependency that is near a context key which every conversation has."""
+def _added(words: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(word for word in words or () if not word.startswith("-"))
+
+
+def _removed(words: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(word[1:] for word in words or () if word.startswith("-"))
+
+
+def _with_misspelled_keys(result: AgentChanged, keys: Sequence[str]) -> AgentChanged:
+    """Return a result with a note for each dependency that is near a context key which every conversation has."""
     near = {key: find_nearest(key, list(KEYS)) for key in keys if key not in KEYS}
-    return tuple(
+    notes = (
         Note(f"no conversation has the context key {key} by itself", f"did you mean {' or '.join(names)}?")
         for key, names in near.items()
         if names
     )
-
-
-def _read_metadata(given: list[str] | None) -> dict[str, str | None]:
-    """Return the metadata of --meta by name; None for one that is to be removed.
-
-    Raises:
-        Invalid: one has no `=` or no name.
-    """
-    found: dict[str, str | None] = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise Invalid(f"--meta {text!a} is not NAME=TEXT", hint="for example: --meta model=gpt-5")
-        found[name] = value or None
-    return found
+    return replace(result, notes=(*result.notes, *notes))

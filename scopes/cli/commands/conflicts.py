@@ -12,17 +12,12 @@ from scopes.cli.arguments import (
     Confidence,
     ConflictAfterConversation,
     ConversationOrConflict,
+    Data,
     OptionalConversationArgument,
     Reason,
     author_of,
 )
-from scopes.cli.commands.collaborate import (
-    Alternatives,
-    GivenEvidence,
-    Reasoning,
-    TradeOffs,
-    read_argument,
-)
+from scopes.cli.commands.collaborate import read_argument
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import (
     AsBefore,
@@ -169,27 +164,23 @@ def conflicts_argue(
     first: ConversationOrConflict,
     position: Annotated[str, typer.Option("--position", metavar="TEXT", help="What you hold")],
     second: ConflictAfterConversation = None,
-    reasoning: Reasoning = None,
-    evidence: GivenEvidence = None,
-    trade_offs: TradeOffs = None,
-    alternatives: Alternatives = None,
+    reason: Reason = "",
     confidence: Confidence = None,
-    author: AuthorName = None,
-    author_kind: AuthorKind = None,
+    data: Data = None,
 ) -> int:
     """State a position about a conflict.
 
     The conflict is in debate then. A later position of yours replaces it. Whoever decides sees all of them.
 
     Examples:
-      scopes conflicts argue conv-001 1 --position "JWT" --reasoning "The app has no server state" --as reviewer
-      scopes conflicts argue conv-001 1 --position "Sessions" --evidence "best-practice:can be revoked"
+      scopes conflicts argue conv-001 1 --position "JWT" --reason "The app has no server state" --as reviewer
+      scopes conflicts argue conv-001 1 --position "Sessions" --data @why.json
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    argument = read_argument("", position, reasoning, evidence, trade_offs, alternatives, confidence)
+    argument = read_argument(invocation, "", position, reason=reason, confidence=confidence, data=data)
     names = split_conflict(repository, first, second, "argue")
-    writer = author_of(invocation, author, author_kind)
+    writer = author_of(invocation)
     return invocation.show(argue_about_conflict(repository, *names, argument, author=writer))
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, Limit, MaxTokens, ScopeOrLatestArgument, read_count, read_where
+from scopes.cli.arguments import LATEST, Limit, ScopeOrLatestArgument, read_where
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import ModelName, known_model, project_directory, tokenizer_for
+from scopes.cli.token_options import MaxTokens, ModelName, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
 from scopes.context.request import MODES, new_request
@@ -64,7 +64,7 @@ def context(
       scopes context --explain
     """
     invocation: Invocation = context.obj
-    budget = read_count("--max-tokens", max_tokens)
+    budget = max_tokens
     if budget == 0:
         raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
     tokenizer = tokenizer_for(invocation, model)

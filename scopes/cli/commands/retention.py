@@ -22,8 +22,8 @@ def retention_status(context: typer.Context) -> int:
     retention run does it, and asks for confirmation.
 
     Examples:
-      scopes config set scopes.retention.all.age '2 years'
-      scopes config set scopes.retention.webshop.age '90 days'
+      scopes config scopes.retention.all.age '2 years'
+      scopes config scopes.retention.webshop.age '90 days'
       scopes retention status
     """
     invocation: Invocation = context.obj

@@ -59,7 +59,7 @@ def render_acp_stats(result: AcpStats, view: View) -> None:
             if counts:
                 view.hanging(Span(row.agent, "agent"), f", {word}: ", _counts(counts), hang=4)
     if any(row.failures or row.problems for row in result.agents):
-        write_hint(view, "see: scopes acp log")
+        write_hint(view, "see: scopes acp --log")
 
 
 @render_text.register

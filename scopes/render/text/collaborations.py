@@ -53,7 +53,7 @@ def render_collaboration_started(result: CollaborationStarted, view: View) -> No
     asked = ", ".join((*result.delivered_to, *(f"{each} (away)" for each in result.queued_for)))
     write_outcome(view, name, "opened ", Span(name, "branch"), f" for {asked}")
     if view.terminal:
-        write_hint(view, f"see who joins: scopes collaborate status {quote(result.conversation)}")
+        write_hint(view, f"see who joins: scopes collaborate list {quote(result.conversation)}")
         write_hint(view, UNDO_HINT)
 
 

@@ -54,7 +54,7 @@ def render_hooks_changed(result: HooksChanged, view: View) -> None:
     if result.advice is not None:
         view.aside(result.advice)
     if view.terminal and any(change.state in {"added", "replaced"} for change in result.changes):
-        write_hint(view, f"to remove them: scopes hooks remove {quote(result.target)}")
+        write_hint(view, f"to remove them: scopes setup {quote(result.target)} --only hooks --remove")
 
 
 @render_text.register

@@ -1,4 +1,4 @@
-"""Render import (also of the sample), `verify --source` and export."""
+"""Render import (also of the sample), `verify FILE` and export."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def render_host_configured(result: HostConfigured, view: View) -> None:
     if not view.terminal:
         return
     if result.state in {"added", "replaced"}:
-        write_hint(view, f"to remove it: scopes mcp remove {quote(result.host)}")
+        write_hint(view, f"to remove it: scopes setup {quote(result.host)} --only mcp --remove")
     if result.backup is not None:
         write_hint(view, f"the file as it was: {result.backup}")
 

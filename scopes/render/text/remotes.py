@@ -125,7 +125,7 @@ def render_remote_list(result: RemoteList, view: View) -> None:
     elif view.terminal and len(result.remotes) > 1:
         default = next((row.name for row in result.remotes if row.default), None)
         if default is None:
-            write_hint(view, "none is the default; choose one: scopes config set scopes.defaultRemote NAME")
+            write_hint(view, "none is the default; choose one: scopes config scopes.defaultRemote NAME")
         else:
             view.line(f"Commands that name no remote use {default}.")
 

@@ -35,4 +35,4 @@ def render_skill_changed(result: SkillChanged, view: View) -> None:
     if result.advice is not None:
         view.aside(result.advice)
     if view.terminal and result.state in {"added", "replaced"}:
-        write_hint(view, f"delete it with: scopes skills remove {quote(result.agent)}")
+        write_hint(view, f"delete it with: scopes setup {quote(result.agent)} --only skill --remove")

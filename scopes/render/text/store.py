@@ -119,12 +119,10 @@ def render_config_value(result: ConfigValue, view: View) -> None:
     else:
         write_outcome(view, value, key, " = ", value, f" ({result.origin})")
     if view.terminal and result.before != result.value:
-        undo = f"undo with: scopes config unset {shlex.quote(result.key)} --level {shlex.quote(result.origin)}"
+        undo = f"undo with: scopes config {shlex.quote(result.key)} --unset --level {shlex.quote(result.origin)}"
         if result.before is not None:
             before = shlex.quote(result.before)
-            undo = (
-                f"undo with: scopes config set {shlex.quote(result.key)} {before} --level {shlex.quote(result.origin)}"
-            )
+            undo = f"undo with: scopes config {shlex.quote(result.key)} {before} --level {shlex.quote(result.origin)}"
         write_hint(view, undo)
 
 

@@ -1,4 +1,4 @@
-"""Format import, `verify --source` and export as JSON."""
+"""Format import, `verify FILE` and export as JSON."""
 
 from __future__ import annotations
 

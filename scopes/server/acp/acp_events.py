@@ -1,4 +1,4 @@
-"""`acp stats` and `acp log`: what `acp.log` says about sessions and the recording (S3-18)."""
+"""`acp --log`: what `acp.log` says about sessions and the recording (S3-18)."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class RecordingProblem(NamedTuple):
     def cure(self) -> str:
         """What to do about it."""
         if self.has_ended:
-            return "what followed is not recorded; see scopes acp log"
+            return "what followed is not recorded; see scopes acp --log"
         return _ON_DISK if self.is_on_disk else _IN_MEMORY
 
 

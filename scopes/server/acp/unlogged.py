@@ -1,6 +1,6 @@
 """Tell the user what `acp.log` cannot take, such as in a home directory on a read-only file system.
 
-Standard error of the proxy is the only place left: `doctor`, `acp log` and `acp stats` read the log. What is normal is
+Standard error of the proxy is the only place left: `doctor` and `acp --log` read the log. What is normal is
 not shown.
 """
 
@@ -29,7 +29,7 @@ def tell_unlogged(directory: str, note: Callable[[Note], None]) -> OnLost:
             note(Note(f"{text}: {error}", hint))
 
     def on_lost(event: str, fields: Mapping[str, Any], error: OSError) -> None:
-        hint = "scopes doctor and scopes acp log cannot say how the recording goes; to let them, set XDG_STATE_HOME"
+        hint = "scopes doctor and scopes acp --log cannot say how the recording goes; to let them, set XDG_STATE_HOME"
         show_once(f"cannot write {directory}", error.strerror or str(error), hint)
         if event in _SHOWN:
             show_once(_SHOWN[event], str(fields.get("error")), fields.get("hint"))

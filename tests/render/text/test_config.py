@@ -18,11 +18,9 @@ def test_a_written_setting_prints_its_level():
 
 def test_a_written_setting_prints_how_to_restore_the_value_before():
     """`config set` had no such hint."""
-    assert seen_lines(CONFIG["set"])[1:] == ["undo with: scopes config unset scopes.author --level store"]
-    assert seen_lines(CONFIG["set-again"])[1:] == [
-        "undo with: scopes config set scopes.author 'Carol B.' --level store"
-    ]
-    assert seen_lines(CONFIG["unset"])[1:] == ["undo with: scopes config set scopes.author carol --level user"]
+    assert seen_lines(CONFIG["set"])[1:] == ["undo with: scopes config scopes.author --unset --level store"]
+    assert seen_lines(CONFIG["set-again"])[1:] == ["undo with: scopes config scopes.author 'Carol B.' --level store"]
+    assert seen_lines(CONFIG["unset"])[1:] == ["undo with: scopes config scopes.author carol --level user"]
 
 
 def test_init_prints_how_to_remove_the_new_store():

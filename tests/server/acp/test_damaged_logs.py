@@ -93,11 +93,18 @@ def test_a_command_says_once_that_lines_were_left_out(folder):
 
 def test_the_log_as_json_holds_the_warning(folder):
     write(folder, encoded(), b"{")
-    document = json.loads(scopes("acp", "log", "--json", table=PRODUCT).stdout)
+    document = json.loads(scopes("acp", "--log", "--json", table=PRODUCT).stdout)
     assert document["notes"] == [{"text": "left out what cannot be read: 1 line of acp.log"}]
 
 
-@pytest.mark.parametrize("words", [["hooks", "status"], ["hooks", "status", "--json"], ["doctor", "--json"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["setup", "--status", "--only", "hooks"],
+        ["setup", "--status", "--only", "hooks", "--json"],
+        ["doctor", "--json"],
+    ],
+)
 def test_the_status_of_hooks_reads_any_log(folder, words):
     line = {"time": GOOD["time"], "event": "failed", "pid": 7, "target": "claude-code", "error": "the disk is full"}
     fields = ("target", "error", "time", "pid", "event", "hint")
@@ -110,17 +117,19 @@ def test_the_status_of_hooks_reads_any_log(folder, words):
 def test_the_last_problem_of_a_hook_may_be_anything(folder, value):
     line = {"time": GOOD["time"], "event": "failed", "pid": 7, "target": "claude-code", "error": value}
     write(folder, json.dumps(line).encode(), name=HOOK_LOG)
-    done = scopes("hooks", "status", "claude-code", table=PRODUCT)
+    done = scopes("setup", "--status", "--only", "hooks", "claude-code", table=PRODUCT)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_turn_that_was_not_recorded_is_shown_next_to_a_damaged_line(folder):
-    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0  # without them nothing is a problem
+    assert (
+        scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT).returncode == 0
+    )  # without them nothing is a problem
     log = EventLog(str(folder), file_name=HOOK_LOG, target="claude-code")
     log.write("failed", error="the disk is full")
     with open(log.path, "ab") as file:
         file.write(b'{"time": 5}\n')
-    done = scopes("hooks", "status", "claude-code", "--json", table=PRODUCT)
+    done = scopes("setup", "--status", "--only", "hooks", "claude-code", "--json", table=PRODUCT)
     document = json.loads(done.stdout)
     assert document["hooks"][0]["problem"] == "the disk is full"
     assert document["notes"] == [{"text": "left out what cannot be read: 1 line of hooks.log"}]

@@ -149,5 +149,5 @@ def test_the_commands_show_this_store_and_with_an_option_all(desk, monkeypatch, 
 
 
 def test_a_conversation_and_all_stores_are_refused_together():
-    done = scopes("acp", "log", "conv-001", "--all-stores", table=PRODUCT)
+    done = scopes("acp", "--log", "conv-001", "--all-stores", table=PRODUCT)
     assert (done.returncode, "--all-stores" in done.stderr) == (2, True)

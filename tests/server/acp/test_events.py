@@ -88,9 +88,9 @@ def test_the_log_has_the_version_of_the_protocol_that_an_agent_speaks(desk, stat
 
 def test_stats_and_log_are_commands(desk):
     desk.run("first")
-    stats = scopes("acp", "stats", "--json", table=PRODUCT)
+    stats = scopes("acp", "--log", "--json", table=PRODUCT)
     assert json.loads(stats.stdout)["agents"][0]["agent"] == "stub"
-    rows = scopes("acp", "log", "-n", "2", table=PRODUCT).stdout.splitlines()
+    rows = scopes("acp", "--log", "-n", "2", table=PRODUCT).stdout.splitlines()
     assert [row.split("\t")[2] for row in rows] == ["end", "session"]
 
 
@@ -113,15 +113,15 @@ def test_the_preview_is_exactly_what_is_put_in(desk):
 
 def test_rows_of_log_and_stats_have_the_fields_that_are_asked_for(desk):
     desk.run("first")
-    rows = scopes("acp", "log", "--format", r"{event}\t{agent}\t{details}", table=PRODUCT).stdout.splitlines()
+    rows = scopes("acp", "--log", "--format", r"{event}\t{agent}\t{details}", table=PRODUCT).stdout.splitlines()
     assert rows[0] == 'end\tstub\t{"exit_code": 0}'
     assert [row.split("\t")[0] for row in rows] == ["end", "session", "initialize", "start"]
-    done = scopes("acp", "log", "-n", "2", "--format", "{time} {event}/{agent} {pid}", table=PRODUCT)
+    done = scopes("acp", "--log", "-n", "2", "--format", "{time} {event}/{agent} {pid}", table=PRODUCT)
     assert re.fullmatch(r"(\S+T\S+Z \w+/stub \d+\n){2}", done.stdout)
-    document = json.loads(scopes("acp", "log", "-n", "1", "--json=event", table=PRODUCT).stdout)
+    document = json.loads(scopes("acp", "--log", "-n", "1", "--json=event", table=PRODUCT).stdout)
     assert document["events"] == [{"event": "end"}]
-    assert scopes("acp", "stats", "--format", r"{agent}\t{new}", table=PRODUCT).stdout == "stub\t1\n"
-    assert scopes("acp", "stats", "--format", "{agent}: {sessions}", table=PRODUCT).stdout == "stub: 1\n"
+    assert scopes("acp", "--log", "--format", r"{agent}\t{new}", table=PRODUCT).stdout == "stub\t1\n"
+    assert scopes("acp", "--log", "--format", "{agent}: {sessions}", table=PRODUCT).stdout == "stub: 1\n"
 
 
 @pytest.mark.parametrize("name", ["log", "stats"])

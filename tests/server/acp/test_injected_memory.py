@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from scopes.cli.commands.acp import acp as acp_command
+
 from scopes.memory.add import add
 
 

@@ -252,7 +252,7 @@ def test_ten_lines_of_a_real_run_name_ten_right_prompts_after_an_import(name, wo
 @pytest.mark.parametrize("name", ["codex", "gemini", "opencode"])
 def test_ten_lines_of_a_real_run_name_ten_right_prompts_when_hooks_record_it(name, workshop):
     work = workshop(name)
-    assert work.scopes("hooks", "install", name).returncode == 0
+    assert work.scopes("setup", name, "--only", "hooks").returncode == 0
     work.type_prompts()
     work.wait_for_record()
     check_answers(work)

@@ -296,7 +296,7 @@ def test_doctor_says_what_waits_for_which_store(desk):
 def test_a_hook_takes_what_waits(desk, sealed_world):
     """A hook of another session of the same store."""
     kill_with_a_locked_store(desk, "hello", "again")
-    assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
+    assert scopes("setup", "claude-code", "--only", "hooks", table=PRODUCT).returncode == 0
     agent = HookAgent(sealed_world, desk.project)
     agent.turn(1)
     agent.stop()

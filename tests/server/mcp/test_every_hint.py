@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("mcp")
 
 import scopes
-from scopes.agents.register import register, set_availability
+from scopes.agents.register import AgentChanges, register, update
 from scopes.agents.send import send
 from scopes.errors import NotFound
 from scopes.history.handles import StoreHandle
@@ -96,7 +96,7 @@ def prepare(store, scene):
     if scene == "home":
         os.chdir(os.environ["HOME"])  # which is no project
     if scene == "away":
-        set_availability(store, "codex", available=False)
+        update(store, "codex", AgentChanges(available=False))
     if scene == "long":
         history(store, f"main: {'word' * 200}", conversation="long")
     for size in {"two": (1, 2_000), "large": (2_000,), "huge": (100_000,)}.get(scene, ()):
