@@ -57,7 +57,7 @@ BranchArgument: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
 ]
 OnBranch: TypeAlias = Annotated[
-    str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
+    str | None, typer.Option("-b", "--branch", metavar="NAME", help="The branch (default: the active one)")
 ]
 AuthorName: TypeAlias = Annotated[
     str | None,
@@ -71,9 +71,12 @@ AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
-TextOption: TypeAlias = Annotated[
-    str | None, typer.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
+TextOption: TypeAlias = Annotated[str | None, typer.Option("-m", "--message", metavar="TEXT", help="The text")]
+Data: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--data", metavar="JSON", help="All fields, also those without an option; @FILE reads"),
 ]
+Limit: TypeAlias = Annotated[int | None, typer.Option("-n", "--limit", min=0, metavar="N", help="At most N")]
 ConversationOrConflict: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
 ]
@@ -89,20 +92,23 @@ CommitOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--commit", metavar="REV", help="Only the turns that made this commit of the project, or wrote it"),
 ]
-OfConversation: TypeAlias = Annotated[
-    str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
+WhereBranch: TypeAlias = Annotated[str | None, typer.Option("-b", "--branch", metavar="NAME", hidden=True)]
+IncludeAll: TypeAlias = Annotated[bool, typer.Option("-a", "--all", help="Also what is left out by default")]
+ToWhom: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="WHOM", help="An agent, @capability, or all (may be repeated)"),
 ]
-AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
+Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Go on after conflicts or an interruption")]
+Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Stop, and restore the state from before")]
+Skip: TypeAlias = Annotated[bool, typer.Option("--skip", help="Leave this message out, and continue")]
 STANDARD_OUTPUT = "-"
 Output: TypeAlias = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite an existing file")]
+Force: TypeAlias = Annotated[bool, typer.Option("-f", "--force", help="Do it although it replaces something")]
 Since: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--since", metavar="WHEN", help="From then on: '2 hours ago', today, 2026-01-31 (your time zone), ..."
-    ),
+    typer.Option("--since", metavar="WHEN", help="From then on: today, '2 hours ago', 2026-01-31"),
 ]
 Until: TypeAlias = Annotated[
     str | None,
@@ -122,7 +128,7 @@ FenceMark: TypeAlias = Annotated[
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
+    typer.Option("--project", metavar="WHAT", help="Only this project: directory, name or address; all"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
@@ -157,6 +163,52 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
 
         author = with_registered_kind(repository, author)
     return author
+
+
+def read_where(repository: Repository, text: str) -> str:
+    """Return a place with its conversation: `HEAD~2` is `@~2`, a branch of the latest conversation is `@/BRANCH`."""
+    from scopes.history.names import find_latest_with_branch
+
+    text = replace_head(text)
+    latest = find_latest_with_branch(repository, text)
+    return text if latest is None else f"{latest}/{text}"
+
+
+def split_place(repository: Repository, words: Sequence[str]) -> tuple[str, list[str]]:
+    """Split the words `[WHERE] NAME...` into the place (default: the latest conversation) and the names.
+
+    The first word is the place if it is a conversation or CONV/BRANCH; a single word only with the whole id of the
+    conversation.
+    """
+    from scopes.history.names import conversation_ids, parse_latest, resolve_conversation, split_steps, split_time
+
+    first = words[0] if words else LATEST
+    head = first.partition("/")[0]
+    is_whole = parse_latest(head) is not None or head in conversation_ids(repository)
+    is_place = is_whole and split_steps(first)[1] == 0 and split_time(first)[1] is None
+    is_place = is_place or (len(words) > 1 and find_conversation(repository, first) is not None)
+    place, names = (first, words[1:]) if is_place else (LATEST, words)
+    if not any(name.startswith("HEAD") for name in names):
+        return place, [*names]
+    conversation = resolve_conversation(repository, place.partition("/")[0])
+    return place, [replace_head(name, conversation) for name in names]
+
+
+def read_data(invocation: Invocation, text: str) -> str:
+    """Return the JSON of --data; `@FILE` is the content of that file.
+
+    Raises:
+        NotFound, Inaccessible, Invalid: the file cannot be read, or is not UTF-8.
+    """
+    if not text.startswith("@"):
+        return text
+    from scopes.cli.input import open_input
+
+    with open_input(invocation, text[1:]) as file:
+        try:
+            return file.read().decode()
+        except UnicodeDecodeError as error:
+            raise Invalid(f"{text[1:]!a} is not UTF-8 text", hint="convert it to UTF-8 first") from error
 
 
 def choose_text(text: str | None, option: str | None) -> str | None:

@@ -23,6 +23,7 @@ from scopes.loading import load
 
 # Keeps the keys of the global options apart from the parameters of the command, such as `settings`.
 _PREFIX = "global_"
+_SETTINGS = "--global-settings"  # for `-c KEY=VALUE` before a command with a -c of its own, such as `switch -c`
 _EXTRA_ARGUMENTS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
 _PLAIN_TERMS = (
     *((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int")),
@@ -32,8 +33,8 @@ _FORCE = "--force is that: it removes no message that no branch here ever had; s
 _GIT_OPTIONS = {
     ("push", "--force-with-lease"): _FORCE,
     ("push", "--force-if-includes"): _FORCE,
-    ("branch", "-d"): "delete a branch: scopes delete-branch CONV BRANCH",
-    ("branch", "-D"): "delete a branch: scopes delete-branch CONV BRANCH",
+    ("branch", "-d"): "delete a branch: scopes branch -d CONV BRANCH",
+    ("branch", "-D"): "delete a branch: scopes branch -d CONV BRANCH",
     ("branch", "-m"): "rename a branch: scopes rename ...",
     ("branch", "-a"): "branches are listed without an option: scopes branch CONV; with abandoned ones: --all",
     ("list", "--sort"): "a list is newest first; other orders in a pipe: scopes list | sort",
@@ -46,7 +47,7 @@ _GIT_OPTIONS = {
     (
         "fetch",
         "--dry-run",
-    ): "undo takes a fetch back; only get the list of conversations: scopes fetch --manifests",
+    ): "undo takes a fetch back; only get the list of conversations: scopes fetch --list",
     ("fetch", "-p"): "branches that are deleted there are not known here any more after a fetch: scopes fetch",
     ("fetch", "--prune"): "branches that are deleted there are not known here any more after a fetch: scopes fetch",
     ("rewind", "--hard"): "a branch is always moved with its messages: scopes rewind CONV",
@@ -91,7 +92,11 @@ def make_context(
     """
     assert line.command is not None  # noqa: S101  as in `run`
     parser = _build_full_parser(function, line.command.path[-1])
-    words = [*line.leading, *with_optional_values([*_expand_counts(parser, line.rest)])]
+    leading = line.leading
+    if any(_SETTINGS in parameter.opts for parameter in parser.params):
+        forms = {"-c": _SETTINGS, **{word: f"{_SETTINGS}={word[2:]}" for word in leading if word[2:]}}
+        leading = [forms[word] if word.startswith("-c") else word for word in leading]
+    words = [*leading, *with_optional_values([*_expand_counts(parser, line.rest)])]
     return parser, parser.make_context(spelling, words, obj=invocation)
 
 
@@ -134,6 +139,8 @@ def _build_full_parser(function: Callable[..., int | None], name: str) -> typer.
     own = {name for parameter in parser.params for name in parameter.opts}
     for option in GLOBAL_OPTIONS:
         names = [name for name in option.names if name not in own]
+        if option.key == "settings" and not names:
+            names = [_SETTINGS]
         if option is not HELP and names:
             parser.params.append(_parameter(option, names))
     return parser

@@ -53,9 +53,9 @@ def unknown_word(table: Table, line: CommandLine) -> Invalid:
         near = nearest(word.partition("=")[0], names)
         return Invalid(f"unknown global option {word!r}", hint=did_you_mean(near, "see: scopes help"))
     group = " ".join(("scopes", *line.path))
-    now = table.renamed.get((*line.path, word))
-    if now is not None:
-        return Invalid(f"{' '.join((*line.path, word))!r} is an old name; now: scopes {now}")
+    for old in ((*line.path, word), (*line.path, word, *line.rest[:1])):
+        if old in table.renamed:
+            return Invalid(f"{' '.join(old)!r} is an old name; now: scopes {table.renamed[old]}")
     hint = f"see: scopes help {' '.join(line.path)}".rstrip()
     if word.startswith("conv-") and (*line.path, "list") in table.commands:
         return Invalid(f"{group} has no command {word!r}", hint=f"did you mean {group} list {word}?")

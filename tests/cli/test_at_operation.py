@@ -15,7 +15,7 @@ from tests.support.store import files_of
 def changed(conversation):
     """A conversation with an operation, after which a message was appended and a tag was made."""
     conversation.run("tag", "conv-001", "v1")
-    conversation.operation = conversation.run("operations", "list", "--json")["operations"][0]["id"]
+    conversation.operation = conversation.run("operations", "-a", "--json")["operations"][0]["id"]
     conversation.append("main", "a later parser error")
     conversation.run("tag", "conv-001", "v2")
     conversation.run("new", "--title", "another")
@@ -70,7 +70,8 @@ def test_a_command_that_does_not_only_read_refuses_the_option(changed, words):
 def test_the_writing_forms_of_reading_commands_are_refused(changed):
     assert "can only be read" in changed.run_refused("tag", "conv-001", "v3", "--at-operation", "@", code=1)["message"]
     assert (
-        "can only be read" in changed.run_refused("branch", "conv-001", "x", "--at-operation", "@", code=1)["message"]
+        "can only be read"
+        in changed.run_refused("switch", "-c", "conv-001", "x", "--at-operation", "@", code=1)["message"]
     )
 
 

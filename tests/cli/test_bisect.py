@@ -124,9 +124,9 @@ def test_the_other_commands_of_git_bisect_name_this_one(searched, word):
 
 
 def test_nothing_is_stored(searched):
-    before = json.dumps(searched.run("operations", "list", "--json"))
+    before = json.dumps(searched.run("operations", "-a", "--json"))
     searched.run("bisect", "run", "conv-001", *judge("'broken' in text"))
-    assert json.dumps(searched.run("operations", "list", "--json")) == before
+    assert json.dumps(searched.run("operations", "-a", "--json")) == before
 
 
 def test_a_command_that_kills_itself_stops_the_search(searched):

@@ -36,13 +36,13 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
     scopes("append", branch, "--as", "ann", "--kind", "decision", "--topic", "split", "by use case")
     scopes("append", f"{conv}/main", "--as", "bob", "--kind", "decision", "--topic", "split", "by layer")
     scopes("merge", conv, "--source", branch.partition("/")[2], "--target", "main", code=3)
-    scopes("conflicts", "argue", conv, "1", "--as", "ann", "--position", "By use case", "--evidence",
-           "technical-constraint:one team owns each use case")  # fmt: skip
-    scopes("conflicts", "argue", conv, "1", "--as", "bob", "--position", "By layer", "--alternative", "By use case")
-    scopes("conflicts", "escalate", conv, "1", "--neutral", "--capability", "review", "--reason", "two positions")
+    scopes("conflicts", "argue", conv, "1", "--as", "ann", "By use case", "--data",
+           '{"evidence": ["technical-constraint:one team owns each use case"]}')  # fmt: skip
+    scopes("conflicts", "argue", conv, "1", "--as", "bob", "By layer", "--data", '{"alternatives": "By use case"}')
+    scopes("conflicts", "escalate", conv, "1", "--to", "@review", "--reason", "two positions")
     assert "Escalated decisions/split to eve" in scopes("inbox", "eve"), "the only reviewer who is not involved"
-    scopes("conflicts", "argue", conv, "1", "--as", "eve", "--position", "By use case", "--alternative", "By layer")
-    scopes("conflicts", "escalate", conv, "1", "--neutral", "--reason", "it concerns the teams")
+    scopes("conflicts", "argue", conv, "1", "--as", "eve", "By use case", "--data", '{"alternatives": ["By layer"]}')
+    scopes("conflicts", "escalate", conv, "1", "--reason", "it concerns the teams")
     assert "Escalated decisions/split to carol" in scopes("inbox", "carol")
     scopes("conflicts", "intervene", conv, "1", "--take", "source", "--reason", "teams own use cases", "--as", "carol")
     scopes("merge", conv, "--continue")

@@ -121,7 +121,7 @@ def test_operations_are_offered_newest_first_with_their_summaries(parsed, store)
 
 
 def test_the_reflog_of_a_real_store_has_what_completion_reads(conversation):
-    listed = conversation.run("conv", "operations", "list", "--json")["operations"]
+    listed = conversation.run("conv", "operations", "-a", "--json")["operations"]
     assert list_operations(conversation.store) == [
         (each["id"], f"{each['kind']}: {each['summary']}") for each in listed
     ]

@@ -178,7 +178,7 @@ def test_a_template_of_columns_is_filled_with_the_columns(conversation):
 @pytest.mark.parametrize(
     "words",
     [
-        ("branch", "@"), ("files", "@"), ("decisions", "@"), ("tag", "@"), ("operations", "list"), ("config", "list"),
+        ("branch", "@"), ("files", "@"), ("decisions", "@"), ("tag", "@"), ("operations", "-a"), ("config", "list"),
         ("changes", "@"), ("doctor",),
     ],
 )  # fmt: skip

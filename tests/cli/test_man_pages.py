@@ -110,7 +110,7 @@ def test_the_page_of_the_program_refers_to_the_page_of_every_command():
 
 def test_the_default_group_is_left_out_of_page_names():
     assert page_name(PRODUCT, ("append",)) == "scopes-append"
-    assert page_name(PRODUCT, ("operations", "list")) == "scopes-operations-list"
+    assert page_name(PRODUCT, ("operations", "-a")) == "scopes-operations-list"
     assert page_name(PRODUCT, ("config", "get")) == "scopes-config-get"
 
 

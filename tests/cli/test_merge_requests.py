@@ -48,7 +48,7 @@ def test_a_closed_request_is_refused_with_the_next_command(branches):
     opened(branches)
     closed = branches.run("mr", "close", branches.id, "1", "--reason", "later", "--json")
     assert (closed["state"], closed["reason"]) == ("closed", "later")
-    assert "merge-requests open" in branches.run_refused("mr", "merge", branches.id, "1", code=1)["hint"]
+    assert "mr open" in branches.run_refused("mr", "merge", branches.id, "1", code=1)["hint"]
     assert branches.run_refused("mr", "show", branches.id, "9", code=4)["kind"] == "not-found"
 
 

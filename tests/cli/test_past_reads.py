@@ -57,9 +57,10 @@ READS = {
     "tag": ("tag", "conv-001"),
     "conflicts list": ("conflicts", "list", "conv-001"),
     "conflicts show": ("conflicts", "show", "conv-001", "1"),
-    "merge-requests list": ("merge-requests", "list", "conv-001", "--state", "all"),
-    "operations list": ("operations", "list"),
-    "operations show": ("operations", "show", "{operation}"),
+    "mr list": ("mr", "list", "conv-001", "--state", "all"),
+    "mr show": ("mr", "show", "conv-001", "1"),
+    "operations": ("operations", "-a"),
+    "operations of one": ("operations", "{operation}"),
     "tokens count": ("tokens", "count", "conv-001"),
     "agents list": ("agents", "list"),
     "agents show": ("agents", "show", "alice"),
@@ -98,7 +99,7 @@ CHANGES = (
     ("facts", "propose", "conv-001", "Seeds", "the parser is small", "--id", "small"),
     ("facts", "promote", "conv-001", "small"),
     ("send", "conv-001/main", "--as", "bob", "--to", "@parse", "see the parser"),
-    ("merge-requests", "open", "conv-001", "--source", "fix", "--title", "Fix"),
+    ("mr", "open", "conv-001", "fix", "-m", "Fix"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
     ("new", "--title", "another"),
     ("append", "conv-002", "--as", "bob", "hello parser"),
@@ -129,7 +130,7 @@ def make_conversation(path, patch):
 
 
 def read_newest(made):
-    return made.run("operations", "list", "--json")["operations"][0]["id"]
+    return made.run("operations", "-a", "--json")["operations"][0]["id"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -202,7 +203,7 @@ RANDOM_CHANGES = (
     ("append", "conv-001/fix", "--as", "bob", "it is not"),
     ("append", "conv-001/main", "--kind", "decision", "--topic", "cache", "redis"),
     ("append", "conv-001/fix", "--kind", "decision", "--topic", "cache", "none"),
-    ("branch", "conv-001", "side", "--no-switch"),
+    ("branch", "conv-001", "side"),
     ("append", "conv-001/side", "aside"),
     ("delete-branch", "conv-001", "side", "--force"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
@@ -234,7 +235,7 @@ RANDOM_READS = (
     ("blame", "conv-001", "--key", "decisions/cache"),
     ("tokens", "count", "conv-001"),
     ("memory", "list"),
-    ("operations", "list"),
+    ("operations", "-a"),
 )
 
 
@@ -288,7 +289,7 @@ def test_an_operation_that_has_expired_is_not_found(made):
     made.run("gc", "--expire", "now", "--yes")
     error = made.run_refused("log", made.id, "--at-operation", expired, code=4)
     assert f"no operation {expired!a}" in error["message"]
-    assert "operations list" in error["hint"]
+    assert "scopes op -a" in error["hint"]
     assert "later" in made.run("log", made.id, "--oneline", "--at-operation", "@")
 
 
@@ -342,7 +343,7 @@ def test_names_with_positions_count_from_the_earlier_state(made):
 
 def test_a_read_that_fails_now_may_work_in_the_past_and_the_other_way_round(made):
     before = clock.now()
-    made.run("branch", made.id, "side", "--no-switch")
+    made.run("branch", made.id, "side")
     made.append("side", "aside")
     between = clock.now()
     made.run("delete-branch", made.id, "side", "--force")

@@ -220,7 +220,7 @@ def test_words_of_the_document_complete(words, values, tmp_path):
 
 def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):
     """S4-58: the side that is taken has the state, on the merged branch too."""
-    proposed.run("branch", proposed.id, "review", "--from", proposed.proposal, "--no-switch")
+    proposed.run("branch", proposed.id, "review", "--from", proposed.proposal)
     proposed.run("proposals", "accept", f"{proposed.id}/review", proposed.proposal, "--no-apply")
     proposed.run("proposals", "reject", f"{proposed.id}/main", proposed.proposal, "--reason", "poor-timing")
     done = proposed.run("merge", proposed.id, "--source", "review", "--target", "main", "--json", code=3)

@@ -123,8 +123,8 @@ def test_nul_ends_every_row_of_a_table(world, name):
 
 
 NEAR = {
-    "merge-requests list": ("titel", "title"),
-    "merge-requests show": ("outcom", "outcome"),
+    "mr list": ("titel", "title"),
+    "mr show": ("outcom", "outcome"),
     "decisions": ("topik", "topic"),
     "decisions --candidates": ("brunch", "branch"),
     "range-diff": ("new.subjekt", "new.subject"),
@@ -154,11 +154,11 @@ def test_an_unknown_field_is_refused_with_the_nearest_and_all_others(world, name
     assert f"did you mean {meant}? fields: {names}" in hint
 
 
-@pytest.mark.parametrize("name", [name for name in WRITES if name != "merge-requests merge"])
+@pytest.mark.parametrize("name", [*WRITES])
 def test_an_unknown_field_is_refused_before_anything_is_written(world, name):
-    before = world.run("operations", "list", "--json"), world.texts()
+    before = world.run("operations", "-a", "--json"), world.texts()
     world.run_refused(*words_of(world, WRITES[name]), "--fields", "nothing", code=2)
-    assert (world.run("operations", "list", "--json"), world.texts()) == before
+    assert (world.run("operations", "-a", "--json"), world.texts()) == before
 
 
 @pytest.mark.parametrize(

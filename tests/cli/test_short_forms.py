@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from scopes.cli.table import TABLE
-
 
 @pytest.fixture
 def alias(conversation, user_configuration):
@@ -21,17 +19,6 @@ def log_texts(conversation, *words):
 
 def documents(output):
     return output if isinstance(output, list) else [output]
-
-
-@pytest.mark.parametrize("verb", [path[1] for path in TABLE.commands if path[:1] == ("conversations",)])
-def test_every_verb_is_also_a_command_of_the_top_level(verb):
-    assert TABLE.extend((), verb) == (verb)
-
-
-@pytest.mark.parametrize(("second", "first"), [("view", "cat"), ("events", "changes"), ("mr", "merge-requests")])
-def test_a_verb_has_the_name_that_users_of_other_tools_know(second, first):
-    assert TABLE.extend((), second) == TABLE.extend((), first)
-    assert TABLE.extend(("conversations",), second) == (first)
 
 
 def test_the_latest_conversation_has_a_name_and_is_the_default(conversation):
@@ -120,7 +107,7 @@ def test_a_source_is_also_named_after_its_conversation(conversation):
     assert conversation.run("merge", f"{conversation.id}/fix", "--json")["result"] == "fast-forward"
     conversation.append("fix", "again")
     assert conversation.run("merge", conversation.id, "fix", "--json")["result"] == "fast-forward"
-    assert conversation.run_refused("merge", conversation.id, code=2)["message"] == "no source branch given"
+    assert conversation.run_refused("merge", conversation.id, code=2)["message"] == "merge needs a branch to merge"
     assert conversation.run_refused("merge", conversation.id, "fix", "--source", "fix", code=2)
 
 

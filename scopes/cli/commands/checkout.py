@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import LATEST, AllowSecrets, Redact, secrets_mode, split_source
-from scopes.cli.commands.switch import switch
+from scopes.cli.commands.branch import switch
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
 from scopes.errors import Invalid
@@ -21,8 +21,9 @@ def checkout(
     context: typer.Context,
     conversation: Annotated[
         str, typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
-    ],
+    ] = LATEST,
     branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="The branch")] = None,
+    new: Annotated[str | None, typer.Option("-b", hidden=True)] = None,
     agent: Annotated[
         str | None, typer.Option("--to", metavar="AGENT", help="Write it as a session of this agent")
     ] = None,
@@ -80,7 +81,7 @@ def checkout(
         given = (directory, max_tokens, full, reasoning, only_print, dry_run, redact, allow_secrets)
         if any(given):
             raise Invalid("these options are for a session of an agent", hint="name the agent: --to AGENT")
-        return switch(context, conversation, branch)
+        return switch(context, [*filter(None, [conversation, branch])], branch=new)
     invocation: Invocation = context.obj
     repository = invocation.repository()
     name, branch_name = split_source(repository, "checkout", (conversation, branch))

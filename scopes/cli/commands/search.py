@@ -76,7 +76,7 @@ def search(
     their offset from the hit, which has 0. The last line counts a message that several branches or conversations share
     once; import counts it once for each conversation, and so does a new index, which also reads the root commits.
 
-    --remote-titles finds conversations of remotes by words in their titles, in the lists that scopes fetch --manifests
+    --remote-titles finds conversations of remotes by words in their titles, in the lists that scopes fetch --list
     has made. Of one without a title the first prompt is searched if it is here; a note says in how many others nothing
     can be found. It can be combined with -n only.
 

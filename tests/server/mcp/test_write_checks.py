@@ -46,12 +46,22 @@ REFUSED = [
         "no conversation 'conv-9'",
     ),
     ("conversation_record", {"text": "x", "title": " "}, ("new", "--title", " "), "the title is empty"),
-    ("conversation_branch", {"conversation": "conv-001", "name": "a b"}, ("branch", "conv-001", "a b"), "branch name"),
-    ("conversation_branch", {"conversation": "conv-001", "name": "main"}, ("branch", "conv-001", "main"), "exists"),
+    (
+        "conversation_branch",
+        {"conversation": "conv-001", "name": "a b"},
+        ("switch", "-c", "conv-001", "a b"),
+        "branch name",
+    ),
+    (
+        "conversation_branch",
+        {"conversation": "conv-001", "name": "main"},
+        ("switch", "-c", "conv-001", "main"),
+        "exists",
+    ),
     (
         "conversation_branch",
         {"conversation": "conv-001", "name": "c", "start": "nope"},
-        ("branch", "conv-001", "c", "--from", "nope"),
+        ("switch", "-c", "conv-001", "c", "nope"),
         "'nope'",
     ),
     (
