@@ -92,25 +92,27 @@ CommitOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--commit", metavar="REV", help="Only the turns that made this commit of the project, or wrote it"),
 ]
-OfConversation: TypeAlias = Annotated[
-    str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
-]
-AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
-Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", "-n", min=0, metavar="N", help="At most N")]
+WhereBranch: TypeAlias = Annotated[str | None, typer.Option("-b", "--branch", metavar="NAME", hidden=True)]
 All: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="Also what is left out by default")]
 Data: TypeAlias = Annotated[
     str | None,
     typer.Option("--data", metavar="JSON", help="All fields, also those without an option; @FILE reads"),
 ]
+Limit: TypeAlias = Annotated[int | None, typer.Option("-n", "--limit", min=0, metavar="N", help="At most N")]
 To: TypeAlias = Annotated[
     list[str] | None, typer.Option("--to", metavar="WHOM", help="An agent, @capability, or all (may be repeated)")
 ]
 Queue: TypeAlias = Annotated[bool, typer.Option("--queue", help="Send even if nobody is available")]
+Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Go on after conflicts or an interruption")]
+Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Stop, and restore the state from before")]
+Skip: TypeAlias = Annotated[bool, typer.Option("--skip", help="Leave this message out, and continue")]
 STANDARD_OUTPUT = "-"
 ALL_PROJECTS = "all"
 Output: TypeAlias = Annotated[
     str, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - is standard output")
 ]
+STANDARD_OUTPUT = "-"
+ALL_PROJECTS = "all"
 Force: TypeAlias = Annotated[bool, typer.Option("-f", "--force", help="Do it although it replaces something")]
 Since: TypeAlias = Annotated[
     str | None,
@@ -181,6 +183,26 @@ def read_where(repository: Repository, text: str) -> str:
     text = replace_head(text)
     latest = find_latest_with_branch(repository, text)
     return text if latest is None else f"{latest}/{text}"
+
+
+def split_place(repository: Repository, words: Sequence[str]) -> tuple[str, list[str]]:
+    """Split the words `[WHERE] NAME...` into the place (default: the latest conversation) and the names.
+
+    The first word is the place if it is a conversation or CONV/BRANCH; a single word only with the whole id of the
+    conversation.
+    """
+    from scopes.history.names import conversation_ids, parse_latest, resolve_conversation, split_steps, split_time
+
+    first = words[0] if words else LATEST
+    head = first.partition("/")[0]
+    is_whole = parse_latest(head) is not None or head in conversation_ids(repository)
+    is_place = is_whole and split_steps(first)[1] == 0 and split_time(first)[1] is None
+    is_place = is_place or (len(words) > 1 and find_conversation(repository, first) is not None)
+    place, names = (first, words[1:]) if is_place else (LATEST, words)
+    if not any(name.startswith("HEAD") for name in names):
+        return place, [*names]
+    conversation = resolve_conversation(repository, place.partition("/")[0])
+    return place, [replace_head(name, conversation) for name in names]
 
 
 def read_data(invocation: Invocation, text: str) -> str:

@@ -8,28 +8,18 @@ from __future__ import annotations
 
 import termios
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from shlex import quote
 from typing import TYPE_CHECKING, Final, TextIO
 
-from scopes.cli.arguments import choose_project
 from scopes.cli.invocation import Invocation
-from scopes.errors import NotFound
-from scopes.history.names import conversation_ids
 from scopes.render.progress import Meter, progress, shows_progress
-from scopes.store.config import read_addresses
 from scopes.sync.connection import Connection
 from scopes.sync.credential_cache import keep_credentials
-from scopes.sync.local_conversations import Selection, make_selection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scopes.cli.sharing_options import WantedFrom
     from scopes.render.output import Output
 
-DELETE: Final = "push --delete"
 _DELAY_SECONDS: Final = 0.5
 
 
@@ -98,56 +88,3 @@ def is_asking(stdin: TextIO) -> bool:
         return not termios.tcgetattr(stdin.fileno())[3] & termios.ECHO
     except (OSError, ValueError, termios.error):
         return False
-
-
-def choose_wanted(invocation: Invocation, wanted: WantedFrom, command: str) -> Selection:
-    """Return which conversations a fetch or pull is about; raises as `refuse_remotes`, too."""
-    refuse_remotes(invocation, wanted.conversations or (), command)
-    return choose(
-        invocation,
-        wanted.conversations,
-        everything=wanted.everything,
-        project=wanted.project,
-        since=wanted.since,
-        year=wanted.year,
-    )
-
-
-def refuse_remotes(invocation: Invocation, names: Sequence[str], command: str) -> None:
-    """Raise NotFound if one of the names is that of a remote, as git expects it, and of no conversation.
-
-    After `push --delete` the other names may be of conversations that only the remote has, and so may those in front of
-    the remote.
-
-    Raises:
-        NotFound: with the option that names a remote.
-    """
-    if not names:
-        return
-    repository = invocation.repository()
-    here, remotes = conversation_ids(repository), read_addresses(repository.path)
-    place = next((number for number, name in enumerate(names) if _is_remote(name, remotes, here)), None)
-    if place is None:
-        return
-    remote, after = names[place], names[place + 1 :]
-    others = [*names[:place], *(name for name in after if command == DELETE or name.partition("/")[0] in here)]
-    words = " ".join(("scopes", command, *map(quote, others), "--remote", quote(remote)))
-    raise NotFound(f"{remote} is a remote, and no conversation", hint=f"name it with an option: {words}")
-
-
-def _is_remote(name: str, remotes: Container[str], here: Iterable[str]) -> bool:
-    return "/" not in name and name in remotes and not any(each.startswith(name) for each in here)
-
-
-def choose(
-    invocation: Invocation,
-    names: Sequence[str] | None,
-    *,
-    everything: bool = False,
-    project: str | None = None,
-    since: str | None = None,
-    year: str | None = None,
-) -> Selection:
-    """Return which conversations a command is about; raises as `make_selection` and `choose_project` do."""
-    found = None if project is None else choose_project(invocation, project)
-    return make_selection(names or (), everything=everything, project=found, since=since, year=year)

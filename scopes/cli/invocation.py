@@ -121,7 +121,7 @@ class Invocation:
         self.command = command
         for directory in _as_strings(options["directories"]):
             _change_directory(directory)
-        self.settings = _as_strings(options["settings"])
+        self.settings = _as_strings(options.get("settings"))
         for setting in self.settings:
             key = setting.partition("=")[0]
             if not key:

@@ -36,7 +36,7 @@ def find_missing(invocation: Invocation, repository: Repository, text: str) -> C
         from scopes.sync.remotes import remote_option
 
         option = remote_option(repository, found.remote.name)
-        hint = f"get it: scopes fetch {quote(short)}{option}"
+        hint = f"get it: scopes fetch{option} {quote(short)}"
         raise NotFound(f"{short} is on {found.remote.name}, and not here", hint=hint)
     from scopes.cli.connection import connect
 

@@ -23,6 +23,7 @@ from scopes.loading import load
 
 # Keeps the keys of the global options apart from the parameters of the command, such as `settings`.
 _PREFIX = "global_"
+_SETTINGS = "--global-settings"  # for `-c KEY=VALUE` before a command with a -c of its own, such as `switch -c`
 _EXTRA_ARGUMENTS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
 _PLAIN_TERMS = (
     *((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int")),
@@ -62,7 +63,11 @@ def make_context(
     """
     assert line.command is not None  # noqa: S101  as in `run`
     parser = _build_full_parser(function, line.command.path[-1])
-    words = _with_empty_values(parser, [*line.leading, *line.rest])
+    leading = line.leading
+    if any(_SETTINGS in parameter.opts for parameter in parser.params):
+        forms = {"-c": _SETTINGS, **{word: f"{_SETTINGS}={word[2:]}" for word in leading if word[2:]}}
+        leading = [forms[word] if word.startswith("-c") else word for word in leading]
+    words = _with_empty_values(parser, [*leading, *line.rest])
     return parser, parser.make_context(spelling, [*_write_out(parser, words)], obj=invocation)
 
 
@@ -116,6 +121,8 @@ def _build_full_parser(function: Callable[..., int | None], name: str) -> typer.
     own = {name for parameter in parser.params for name in parameter.opts}
     for option in GLOBAL_OPTIONS:
         names = [name for name in option.names if name not in own]
+        if option.key == "settings" and not names:
+            names = [_SETTINGS]
         if option not in (HELP, VERSION) and names:
             parser.params.append(_parameter(option, names))
     return parser

@@ -9,22 +9,18 @@ PREFIXES = ("ai", "conversations", "conv")  # words before a command that change
 # Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
 _WRITING = frozenset({
     "new", "import", "append", "amend", "retract", "summarize", "memory update", "memory add", "memory done",
-    "memory prune", "switch", "rename", "abandon", "delete-branch", "merge", "rebase", "cherry-pick",
-    "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate", "rewind", "delete", "undo",
-    "redo", "init", "gc", "merge-requests open", "merge-requests merge", "merge-requests close", "agents register",
+    "memory prune", "switch", "rename", "merge", "rebase", "cherry-pick", "conflicts resolve", "conflicts argue",
+    "conflicts escalate", "rewind", "delete", "undo", "redo", "mr open", "mr close", "init", "gc", "agents register",
     "agents remove", "send", "proposals create", "proposals accept", "proposals reject", "proposals apply",
     "proposals rollback", "facts propose", "facts accept", "facts reject", "facts decide", "facts run",
-    "collaborate argue", "collaborate close", "acp", "mcp", "resume", "secrets allow", "purge", "redact",
-    "retention run", "remote add", "remote rename",
-    "remote set-url", "remote remove", "push", "fetch", "pull", "clone", "bundle create", "bundle import",
-    "collaborate open", "setup",
+    "collaborate open", "collaborate argue", "collaborate close", "acp", "mcp", "setup", "resume", "secrets allow",
+    "purge", "redact", "remote add", "remote set-url", "remote remove", "push", "fetch", "pull", "clone",
 })  # fmt: skip
 
 
 # Commands that change files or programs beside the store, which a dry run of the store would not hold back.
 _OWN_EFFECTS = frozenset({
-    "acp", "mcp", "secrets allow", "remote add", "remote rename", "remote set-url", "remote remove", "push", "fetch",
-    "pull", "clone", "bundle create", "bundle import",
+    "acp", "mcp", "secrets allow", "remote add", "remote set-url", "fetch", "pull", "clone",
 })  # fmt: skip
 
 
@@ -114,8 +110,7 @@ class Table:
         """The commands that help lists, by section."""
         found: dict[str, list[Command]] = {}
         for command in self.commands.values():
-            if command.section != EARLIER:
-                found.setdefault(command.section, []).append(command)
+            found.setdefault(command.section, []).append(command)
         return found
 
     def members(self, path: tuple[str, ...]) -> list[Command | Group]:
@@ -145,10 +140,9 @@ def _command(
 # The commands that accept --at. `branch` and `tag` do to list.
 _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "decisions", "diff", "changes", "usage", "export", "context", "branch",
-    "tag", "conflicts list", "conflicts show", "merge-requests list", "operations list", "operations show",
-    "agents list", "agents show", "inbox", "facts list", "facts show", "facts log", "proposals list",
-    "proposals show", "proposals test", "collaborate show", "memory list", "memory context", "memory actions",
-    "tokens", "collaborate list",
+    "tag", "conflicts list", "conflicts show", "mr list", "mr show", "operations", "agents list", "agents show",
+    "inbox", "facts list", "facts show", "facts log", "proposals list", "proposals show", "proposals test",
+    "collaborate list", "collaborate show", "memory list", "memory context", "memory actions", "tokens",
 })  # fmt: skip
 
 
@@ -161,7 +155,6 @@ AGENTS = "Work beside agents"
 MEMORY = "Remember"
 AGREE = "Agree"
 STORE = "The store"
-EARLIER = "Earlier commands"
 
 EXPORTS = (
     "md", "markdown", "html", "json", "jsonl", "openai", "atif", "otel", "a2a", "parquet", "original", "agent-trace",
@@ -197,35 +190,40 @@ TABLE = Table(
         _command(WRITE, "summarize", "Summarize new messages", module="context"),
         _command(WRITE, "context", "Build context for a model within a budget", forms=("markdown", "messages", "json")),
         _command(WRITE, "resume", "Go on with a conversation in its agent"),
-        _command(BRANCH, "branch", "Create a branch, or list the branches"),
-        _command(BRANCH, "switch", "Make another branch the active one (also: checkout)"),
-        _command(BRANCH, "rename", "Rename a conversation or a branch"),
-        _command(BRANCH, "tag", "Tag a message, or list the tags"),
-        _command(BRANCH, "merge", "Merge a branch into another one"),
-        _command(BRANCH, "rebase", "Move a branch's own messages onto another base"),
-        _command(BRANCH, "cherry-pick", "Copy single messages onto a branch"),
-        _command(BRANCH, "rewind", "Move a branch back to an earlier message"),
-        _command(BRANCH, "delete", "Delete a conversation"),
-        _command(BRANCH, "undo", "Undo your last command: an append or any operation"),
-        _command(BRANCH, "redo", "Redo what you undid last"),
+        _command(BRANCH, "branch", "List, create, rename, hide or delete branches"),
+        _command(BRANCH, "switch", "Make another branch the active one", module="branch"),
+        _command(BRANCH, "rename", "Rename a conversation or a branch", module="branch"),
+        _command(BRANCH, "tag", "Tag a message, or list the tags", module="branch"),
+        _command(BRANCH, "merge", "Merge a branch, or bring back its conclusion"),
+        _command(BRANCH, "rebase", "Move a branch's own messages onto another base", module="merge"),
+        _command(BRANCH, "cherry-pick", "Copy single messages onto a branch", module="merge"),
+        _command(BRANCH, "rewind", "Move a branch back to an earlier message", module="branch"),
+        _command(BRANCH, "delete", "Delete conversations; undo brings them back", module="branch"),
+        _command(BRANCH, "undo", "Undo your last command"),
+        _command(BRANCH, "redo", "Redo what you undid last", module="undo"),
+        _command(BRANCH, "operations", "List operations, or show what one changed", module="undo"),
         _command(BRANCH, "conflicts list", "List the conflicts between branches"),
         _command(BRANCH, "conflicts show", "Show both sides of a conflict"),
-        _command(BRANCH, "conflicts resolve", "Resolve a conflict"),
+        _command(BRANCH, "conflicts resolve", "Decide conflicts; on a terminal one by one"),
         _command(BRANCH, "conflicts argue", "State a position about a conflict"),
-        _command(BRANCH, "conflicts escalate", "Assign a conflict to someone else"),
+        _command(BRANCH, "conflicts escalate", "Hand a conflict to somebody else"),
+        _command(BRANCH, "mr open", "Ask for a branch to be merged", module="merge"),
+        _command(BRANCH, "mr list", "List merge requests, newest first", module="merge"),
+        _command(BRANCH, "mr show", "Show a request, and what its merge would do", module="merge"),
+        _command(BRANCH, "mr close", "Close a merge request without merging", module="merge"),
         _command(CHECK, "check", "Check what agents did against rules"),
-        _command(SHARE, "push", "Send conversations to a remote"),
-        _command(SHARE, "fetch", "Get conversations from a remote"),
-        _command(SHARE, "pull", "Get conversations, and merge what differs"),
-        _command(SHARE, "clone", "Make a store of the conversations of a remote"),
-        _command(SHARE, "remote add", "Add a git repository to share through"),
+        _command(SHARE, "push", "Send conversations to a remote or a bundle", module="share"),
+        _command(SHARE, "fetch", "Get conversations, and merge nothing", module="share"),
+        _command(SHARE, "pull", "Get conversations, and merge what differs", module="share"),
+        _command(SHARE, "clone", "Make a store of the conversations of a remote", module="share"),
+        _command(SHARE, "remote add", "Add a repository to share through"),
         _command(SHARE, "remote list", "List the remotes"),
-        _command(SHARE, "remote set-url", "Change the address of a remote"),
-        _command(SHARE, "remote remove", "Remove a remote"),
-        _command(SHARE, "secrets list", "List the secrets of all conversations"),
+        _command(SHARE, "remote set-url", "Change the address or the name of a remote"),
+        _command(SHARE, "remote remove", "Remove a remote, and nothing on it"),
+        _command(SHARE, "secrets list", "List possible secrets, and the rules"),
         _command(SHARE, "secrets allow", "Let a secret leave, because it is none"),
-        _command(SHARE, "redact", "Copy a conversation with its secrets masked"),
-        _command(SHARE, "purge", "Remove messages, files or a conversation for good"),
+        _command(SHARE, "redact", "Copy a conversation with its secrets masked", module="secrets"),
+        _command(SHARE, "purge", "Remove messages, files or secrets for good"),
         _command(AGENTS, "setup", "Connect agents: hooks, MCP and skill file"),
         _command(AGENTS, "acp", "Record an agent while it works behind an editor", module="live"),
         _command(AGENTS, "mcp", "Serve the store to agents, by MCP", module="live"),
@@ -273,41 +271,20 @@ TABLE = Table(
             STORE, "completion", "Print a completion script", "scopes.cli.completion_scripts:print_script", "store"
         ),
         _command(STORE, "help", "Explain a command", "scopes.cli.help:explain", "store"),
-        # earlier commands, until they are folded into those above
-        _command(EARLIER, "abandon", "Hide a branch from lists and keep its history"),
-        _command(EARLIER, "delete-branch", "Delete a branch"),
-        _command(EARLIER, "conflicts intervene", "Override both sides of a conflict"),
-        _command(EARLIER, "merge-requests open", "Ask for a branch to be merged"),
-        _command(EARLIER, "merge-requests list", "List merge requests, newest first"),
-        _command(EARLIER, "merge-requests show", "Show a merge request and what its merge would do"),
-        _command(EARLIER, "merge-requests merge", "Merge the branch of a merge request"),
-        _command(EARLIER, "merge-requests close", "Close a merge request without merging"),
-        _command(EARLIER, "operations list", "List the operations, newest first"),
-        _command(EARLIER, "operations show", "Show what one operation changed"),
-        _command(EARLIER, "secrets scan", "Look for secrets in conversations"),
-        _command(EARLIER, "secrets explain", "Explain a rule, or where a secret is"),
-        _command(EARLIER, "retention status", "List conversations older than the rules keep them"),
-        _command(EARLIER, "retention run", "Purge conversations older than the rules keep them"),
-        _command(EARLIER, "remote rename", "Rename a remote"),
-        _command(EARLIER, "bundle create", "Write conversations into a file, to carry them by hand"),
-        _command(EARLIER, "bundle import", "Get conversations from a bundle"),
-        _command(EARLIER, "bundle verify", "Check a bundle, and list what it has"),
     ),
     groups=(
         Group(("conflicts",), "Conflicts between branches"),
-        Group(("merge-requests",), "Merge requests"),
-        Group(("operations",), "The operation log, for undo and redo"),
+        Group(("mr",), "Merge requests"),
         Group(("agents",), "People and programs"),
         Group(("proposals",), "Proposed changes of entities"),
         Group(("facts",), "Facts that agents derive and people accept"),
         Group(("collaborate",), "Work of agents on one task", default="open"),
         Group(("memory",), "What to remember across conversations"),
         Group(("remote",), "Repositories to share through"),
-        Group(("bundle",), "Share through files that are carried by hand"),
         Group(("secrets",), "Possible secrets"),
-        Group(("retention",), "Remove old conversations by rules"),
     ),
     taken={
+        "abandon": "branch --hide",
         "acp stats": "acp --log",
         "agents update": "agents register --existing",
         "bisect run": "bisect",
@@ -316,6 +293,8 @@ TABLE = Table(
         "checkout": "switch",
         "collaborate join": "collaborate argue",
         "collaborate status": "collaborate list",
+        "conflicts intervene": "conflicts resolve --override",
+        "delete-branch": "branch -d",
         "events": "changes",
         "facts eligible": "facts run --dry-run",
         "facts promote": "facts accept",
@@ -323,10 +302,18 @@ TABLE = Table(
         "history": "context --for-prompt",
         "memory search": "memory list",
         "memory stats": "memory list --stat",
-        "mr": "merge-requests",
+        "merge-requests": "mr",
+        "mr create": "mr open",
+        "mr ls": "mr list",
+        "mr merge": "merge --request",
+        "mr view": "mr show",
         "op": "operations",
+        "operations list": "operations",
+        "operations log": "operations",
+        "operations show": "operations",
         "proposals modify": "proposals accept",
         "range-diff": "diff --range",
+        "remote rename": "remote set-url --rename",
         "stats": "show --stat",
         "version": "--version",
         "view": "cat",
@@ -338,6 +325,9 @@ TABLE = Table(
         "agents away": "agents register NAME --away",
         "agents export": "agents show NAME --card",
         "agents import": "agents register NAME --card FILE",
+        "bundle create": "push FILE.bundle",
+        "bundle import": "fetch FILE.bundle",
+        "bundle verify": "fetch FILE.bundle --list",
         "compact": "summarize --compact",
         "config get": "config KEY",
         "config list": "config",
@@ -360,6 +350,10 @@ TABLE = Table(
         "remote show": "show REMOTE",
         "repair": "verify --repair",
         "reproject": "import --again",
+        "retention run": "purge --older-than WHEN",
+        "retention status": "purge --older-than WHEN --dry-run",
+        "secrets explain": "secrets list --rules RULE",
+        "secrets scan": "secrets list",
         "skills install": "setup AGENT --only skill",
         "skills remove": "setup AGENT --only skill --remove",
         "skills status": "setup --status",

@@ -29,7 +29,7 @@ from scopes.store.repository import Repository
 
 # The program that keeps notes under a ref: `scopes export --notes` writes those of scopes, in any form.
 NOTES_REFS: Final = {"refs/notes/ai": "git-ai", "refs/notes/scopes": "a note of scopes"}
-FETCH_HINT: Final = "get it from whoever has it: scopes fetch, or scopes bundle import FILE"
+FETCH_HINT: Final = "get it from whoever has it: scopes fetch, or scopes fetch FILE.bundle"
 TRACE_FILE: Final = os.path.join(".agent-trace", "traces.jsonl")
 _MAX_TRACE_BYTES: Final = 16 << 20
 _MAX_TURNS: Final = 20  # trailers of one commit that are looked up

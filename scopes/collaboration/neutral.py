@@ -1,4 +1,4 @@
-"""`conflicts escalate --neutral`: choose who decides a conflict, and put it into their inbox."""
+"""`conflicts escalate`: choose who decides a conflict, and put it into their inbox."""
 
 from __future__ import annotations
 
@@ -118,9 +118,7 @@ def _addressee_notes(name: str, agent: Agent | None, sides: Container[str], row:
     elif not agent.available:
         notes.append(Note(f"{name} is away: the message waits"))
     if name in sides:
-        again = (
-            f"scopes conflicts escalate {shlex.quote(row.conversation)} {shlex.quote(row.conflict.id[:8])} --neutral"
-        )
+        again = f"scopes conflicts escalate {shlex.quote(row.conversation)} {shlex.quote(row.conflict.id[:8])}"
         notes.append(Note(f"{name} holds a side of this conflict", f"somebody who does not: {again}"))
     return tuple(notes)
 

@@ -14,10 +14,18 @@ from unicodedata import combining, normalize
 from scopes.clock import now
 from scopes.conversation.append import MessageAppended, message_writers
 from scopes.conversation.show import BranchRow, show
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
-from scopes.history.names import HEADS_FORM, MAIN, parse_new_branch_name, parse_new_tag_name, step_back
+from scopes.history.names import (
+    HEADS_FORM,
+    MAIN,
+    could_be_id,
+    parse_new_branch_name,
+    parse_new_tag_name,
+    resolve_revision,
+    step_back,
+)
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -39,6 +47,8 @@ from scopes.model.message import Message
 from scopes.result import Result, plural
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import read_commit
+from scopes.store.operations import walk_operations
+from scopes.store.refs import SYMBOLIC, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -88,17 +98,18 @@ def branch(
     name: str | None = None,
     switch: bool = True,
     message: Message | None = None,
+    force: bool = False,
 ) -> BranchCreated:
     """Create a branch at `start` (default: the tip) of the branch `base` (default: the active one).
 
-    With `switch` it becomes the active one.
+    With `switch` it becomes the active one. With `force` it takes the place of a branch of that name.
 
     The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4). With
     `message` the branch has this message, and both are one operation.
 
     Raises:
         Invalid: the purpose or the name is not valid.
-        Refused: a branch of that name exists.
+        Refused: a branch of that name exists; with `force`, if it is main or the active one.
         NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
     handle = StoreHandle(repository).conversation(conversation)
@@ -111,7 +122,7 @@ def branch(
         new_name = default_branch_name(handle.tips, role, agent_name)
         if name is not None:
             new_name = parse_new_branch_name(repository, name)
-            if new_name in handle.tips:
+            if new_name in handle.tips and (not force or new_name in {MAIN, handle.active_branch.name}):
                 raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
         forked, tip = revision.branch or parent.name, revision.oid
         entry = BranchEntry(purpose=role, agent=agent_name, parent=forked, fork=tip, created=now())
@@ -119,7 +130,10 @@ def branch(
         for write in writers:
             tip = write(tip)
         tx = Transaction(repository, handle.id)
-        tx.create_branch(new_name, tip)
+        if new_name in handle.tips:
+            tx.move_branch(new_name, handle.tips[new_name], tip)
+        else:
+            tx.create_branch(new_name, tip)
         tx.set_branch_entry(new_name, entry)
         if switch:
             tx.activate(new_name)
@@ -192,6 +206,23 @@ def switch(repository: Repository, conversation: str, branch: str) -> BranchSwit
     return BranchSwitched(conversation=handle.id, branch=name, previous=previous, operation=operation)
 
 
+def find_previous_branch(repository: Repository, conversation: str) -> BranchName:
+    """Return the branch that was active before the active one.
+
+    Raises:
+        NotFound: no other branch was active, or it does not exist any more.
+    """
+    handle = StoreHandle(repository).conversation(conversation)
+    active, tips = handle.active_branch.name, handle.tips
+    for _, operation in walk_operations(repository):
+        for change in operation.changes:
+            pair = split_branch_ref((change.old or "").removeprefix(SYMBOLIC))
+            if change.ref == active_ref(handle.id) and pair is not None and pair[1] in tips and pair[1] != active:
+                return pair[1]
+    hint = f"list the branches: scopes branch {quote(handle.id)}"
+    raise NotFound(f"no other branch of {handle.id} was active before", hint=hint)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchRewound(Result):
     """A rewound branch: `messages` is the number of removed messages, `message` the last remaining one.
@@ -230,7 +261,7 @@ def rewind(
         NotFound: the branch has fewer messages than `count`.
     """
     if to is not None and count is not None:
-        raise Invalid("name either a message or a number of messages", hint="scopes rewind CONV --to MESSAGE")
+        raise Invalid("name either a message or a number of messages", hint="scopes rewind CONV MESSAGE")
     if count is not None and count < 1:
         raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
     with nullcontext() if dry_run else exclusive_write(repository):
@@ -294,7 +325,7 @@ def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid
     before = commit.oid if is_root(commit) else message_id_of(commit)
     raise Refused(
         f"{branch} would keep a merge without the resolution of its {count}",
-        hint=f"take back the merge too: scopes rewind {quote(str(branch))} --to {quote(before[:8])}",
+        hint=f"take back the merge too: scopes rewind {quote(str(branch))} {quote(before[:8])}",
     )
 
 
@@ -321,7 +352,7 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
         target = handle.branch(branch)
         if target.name == MAIN:
             hint = f"delete the whole conversation instead: scopes delete {quote(handle.id)}"
-            raise Refused("the branch main cannot be abandoned", hint=hint)
+            raise Refused("the branch main cannot be hidden", hint=hint)
         entry = target.entry
         active = handle.active_branch.name
         operation = None
@@ -366,23 +397,41 @@ def list_tags(repository: Repository, conversation: str) -> TagList:
 
 
 def tag(
-    repository: Repository, conversation: str, name: str, message: str | None = None, branch: str | None = None
+    repository: Repository,
+    conversation: str,
+    name: str,
+    message: str | None = None,
+    branch: str | None = None,
+    *,
+    force: bool = False,
 ) -> Tagged:
-    """Tag a message (default: the tip) of a branch (default: the active one).
+    """Tag a message (default: the tip) of a branch (default: the active one); with `force` a tag is moved.
 
     Raises:
-        Refused: a tag or a branch of that name exists; tags are not moved.
+        Refused: a tag or a branch of that name exists, or the name is the beginning of the id of a message.
     """
     handle, tag_name = StoreHandle(repository).conversation(conversation), parse_new_tag_name(repository, name)
     with exclusive_write(repository):
         if tag_name in handle.tips:
             raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")
-        if tag_name in handle.metadata.tags:
-            hint = f"remove it first: scopes tag {quote(handle.id)} {quote(tag_name)} --delete"
+        if tag_name in handle.metadata.tags and not force:
+            hint = f"move it: scopes tag -f {quote(handle.id)} {quote(tag_name)} MESSAGE"
             raise Refused(f"tag {tag_name!a} already exists in {handle.id}", hint=hint)
+        if tag_name not in handle.metadata.tags and _is_message_id(repository, handle.id, tag_name):
+            hint = f"the name comes first: scopes tag {quote(handle.id)} NAME {quote(tag_name)}"
+            raise Refused(f"{tag_name!a} is a message of {handle.id}", hint=hint)
         of = handle.branch(branch)
         oid = of.tip if message is None else of.find(message).oid
         return _set_tag(handle, tag_name, oid)
+
+
+def _is_message_id(repository: Repository, conversation: ConversationId, name: str) -> bool:
+    try:
+        return could_be_id(name) and resolve_revision(repository, name, conversation).branch is None
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
 
 
 def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:

@@ -333,7 +333,8 @@ def _continue(repository: Repository, result: ConflictResolved) -> ConflictResol
         return replace(result, notes=(*result.notes, Note(f"{text} still open")))
     if result.kind not in _CONTINUE:
         return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
-    with repository.as_caller(command_operations=[result.operation]):
+    operations = repository.caller.command_operations or [result.operation]
+    with repository.as_caller(command_operations=operations):
         outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
     return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 

@@ -161,7 +161,6 @@ class MergeOptions:
     Attributes:
         strategy: What happens to conflicts: `automatic`, `ours` (the target's side), `theirs` or `manual`.
         fast_forward: Move the target without a merge message if it has no messages of its own.
-        auto_priority: If priorities differ, take the higher one.
         strict: Also stop for files that both sides changed.
         allow_unrelated: Allow histories that have no message in common.
         message: The text of the merge message.
@@ -171,7 +170,6 @@ class MergeOptions:
 
     strategy: str = "automatic"
     fast_forward: bool = True
-    auto_priority: bool = False
     strict: bool = False
     allow_unrelated: bool = False
     message: str | None = None
@@ -203,7 +201,7 @@ def merge(
         Conflicted: a conflict of an earlier merge is open in one of the tips, and not resolved in the other.
     """
     chosen = options or MergeOptions()
-    policy = read_policy(repository.config, chosen.strategy, auto_priority=chosen.auto_priority, strict=chosen.strict)
+    policy = read_policy(repository.config, chosen.strategy, strict=chosen.strict)
     in_memory = bulk_objects(repository, keep=False) if dry_run else nullcontext(repository)
     with nullcontext() if dry_run else exclusive_write(repository), in_memory as objects:
         check()
@@ -571,7 +569,7 @@ def open_merge_request(
         requests = handle.metadata.requests.values()
         for other in requests:
             if (other.source, other.target) == names and _state_now(handle, other) == OPEN:
-                hint = f"see: scopes merge-requests show {quote(handle.id)} {other.number}"
+                hint = f"see: scopes mr show {quote(handle.id)} {other.number}"
                 raise Refused(f"merge request {other.number} for {names[0]} into {names[1]} is open", hint=hint)
         if is_ancestor(repository, tips[names[0]], tips[names[1]]):
             raise Refused(f"{names[1]} already has all messages of {names[0]}", hint="there is nothing to merge")
@@ -712,7 +710,7 @@ def _read_mergeable(handle: ConversationHandle, name: str) -> MergeRequest:
         raise Refused(f"merge request {request.number} is {row.state}", hint=_reopen_hint(handle, request, row.state))
     for branch in (request.source, request.target):
         if branch not in tips:
-            hint = f"close the request: scopes merge-requests close {quote(handle.id)} {request.number}"
+            hint = f"close the request: scopes mr close {quote(handle.id)} {request.number}"
             raise NotFound(f"branch {branch} of merge request {request.number} does not exist", hint=hint)
     return request
 
@@ -735,15 +733,15 @@ def find_merge_request_anywhere(repository: Repository, name: str) -> Conversati
         raise Ambiguous(f"{name!a} matches merge requests of {len(found)} conversations", hint="name the conversation")
     if name == resolve_conversation(repository, name):
         raise Invalid(f"{name} is a conversation", hint=f"name its merge request too: {name} 1")
-    raise NotFound(f"there is no merge request {name!a}", hint="list them: scopes merge-requests list")
+    raise NotFound(f"there is no merge request {name!a}", hint="list them: scopes mr list")
 
 
 def _check_title(title: str) -> str:
     line = " ".join(title.encode("utf-8", "replace").decode().split())
     if not line:
-        raise Invalid("a merge request needs a title", hint="give one: --title TEXT")
+        raise Invalid("a merge request needs a title", hint="give one: -m TEXT")
     if len(line) > MAX_TITLE:
-        raise Invalid(f"the title has {len(line)} characters", hint=f"at most {MAX_TITLE}; put the rest in --message")
+        raise Invalid(f"the title has {len(line)} characters", hint=f"at most {MAX_TITLE}; the rest on further lines")
     return line
 
 
@@ -762,7 +760,7 @@ def _matching(handle: ConversationHandle, name: str) -> list[MergeRequest]:
 def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
     found = _matching(handle, name.removeprefix("#"))
     if not found:
-        hint = f"list them: scopes merge-requests list {quote(handle.id)} --state all"
+        hint = f"list them: scopes mr list {quote(handle.id)} --state all"
         raise NotFound(f"there is no merge request {name!a} in {handle.id}", hint=hint)
     if len(found) > 1:
         ids = ", ".join(request.id[:8] for request in found)
@@ -772,10 +770,8 @@ def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
 
 def _reopen_hint(handle: ConversationHandle, request: MergeRequest, state: str) -> str:
     if state == MERGED:
-        return f"see: scopes merge-requests show {quote(handle.id)} {request.number}"
-    return (
-        f"open a new one: scopes merge-requests open {quote(handle.id)} --source {quote(request.source)} --title TEXT"
-    )
+        return f"see: scopes mr show {quote(handle.id)} {request.number}"
+    return f"open a new one: scopes mr open {quote(handle.id)} {quote(request.source)}"
 
 
 def _store(handle: ConversationHandle, request: MergeRequest, change: str) -> MergeRequestChanged:

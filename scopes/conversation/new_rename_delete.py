@@ -260,7 +260,7 @@ def _notes_on_remotes(known: Iterable[str], name: str) -> tuple[Note, ...]:
     return tuple(
         Note(
             f"{remote} still has {name}",
-            f"delete it there, too: scopes push --delete {quote(name)} --remote {quote(remote)}",
+            f"delete it there, too: scopes push {quote(remote)} --delete {quote(name)}",
         )
         for remote in known
         if remote != BUNDLE
@@ -306,6 +306,6 @@ def _check_deletable(branch: BranchHandle, *, force: bool) -> Oid:
     if not force and not any(is_ancestor(branch.repository, tip, other) for other in tips.values()):
         raise Refused(
             f"{name} has messages that no other branch has",
-            hint="delete it anyway with --force; undo restores it",
+            hint=f"delete it anyway: scopes branch -D {quote(conversation.id)} {quote(name)}; undo restores it",
         )
     return tip

@@ -56,7 +56,7 @@ from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_oper
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
-LIST_OPERATIONS = "see: scopes operations list"
+LIST_OPERATIONS = "see: scopes op -a"
 _REDO, PUSH, _REMOTE, _IMPORT, _RESOLVE = "redo", "push", "remote", "import", "resolve"  # kinds of operations
 _ON_REMOTES = (refs.REMOTES, refs.REMOTE_SOURCES)
 
@@ -337,7 +337,7 @@ def _find_anywhere(repository: Repository, prefix: str) -> Operation:
 def _nothing(what: str, actor: str, other: Operation | None) -> NotFound:
     hint = LIST_OPERATIONS
     if actor and other is not None:
-        hint = f"{hint}; the last is by {other.actor} ({other.summary}): scopes {what} --any-actor"
+        hint = f"{hint}; the last is by {other.actor} ({other.summary}): scopes {what} -a"
     return NotFound(f"there is nothing to {what}" + (f" for {actor}" if actor else ""), hint=hint)
 
 
@@ -356,15 +356,15 @@ class OperationView(Result):
     commit: Oid
 
 
-def list_operations(repository: Repository, *, limit: int | None = None) -> OperationList:
-    """List operations, newest first.
+def list_operations(repository: Repository, *, limit: int | None = None, actor: str | None = None) -> OperationList:
+    """List operations, newest first; of one actor if that is given.
 
     Raises:
         Invalid: the limit is negative.
     """
     check_not_negative(limit, "number of operations", "for example: -n 20")
-    records = (record for _, record in islice(walk_operations(repository), limit and min(limit, sys.maxsize)))
-    return OperationList(operations=tuple(records))
+    records = (record for _, record in walk_operations(repository) if actor in {None, record.actor})
+    return OperationList(operations=tuple(islice(records, limit and min(limit, sys.maxsize))))
 
 
 def show_operation(repository: Repository, operation: str) -> OperationView:
@@ -381,7 +381,7 @@ def _refuse_ended(repository: Repository, target: Operation, changes: Sequence[R
     for change in changes if target.kind == _RESOLVE else ():
         pair = refs.split_branch_ref(change.ref)
         if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
-            hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
+            hint = "undo first what ended it: scopes undo OPERATION; see: scopes op -a"
             raise Refused(f"what {pair[0]}/{pair[1]} was for has ended since '{target.summary}'", hint=hint)
 
 
@@ -413,7 +413,7 @@ def _final(record: Operation) -> Refused:
     """Return the error for what deleted what an undo would need, or changed something outside the store."""
     if record.kind in FINAL:
         what = "purge" if record.kind == PURGE else "gc --expire"
-        hint = "what came before and is still recorded: scopes operations list; then: scopes undo OPERATION"
+        hint = "what came before and is still recorded: scopes op -a; then: scopes undo OPERATION"
     elif record.kind == _REMOTE:
         what, hint = "a change of a remote", "use scopes remote add, rename or set-url"
     else:
@@ -448,11 +448,11 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
         what = "was moved since"
     elif target.kind != APPEND:
         what = "has new messages since"
-        hint = f"rewind them first: scopes rewind {quote(shown)} --to {quote(old[:12])}; then: scopes undo {target.id}"
+        hint = f"rewind them first: scopes rewind {quote(shown)} {quote(old[:12])}; then: scopes undo {target.id}"
     else:
         what = "has other messages between those of" if current == old else "has newer messages than"
         messages, conversation, branch = (target.details[name] for name in ("messages", "conversation", "branch"))
-        hint = f"take back the newer ones too: scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
+        hint = f"take back the newer ones too: scopes rewind {quote(shown)} {quote((change.new or '')[:12])}"
         if len(messages) == 1:
             retract = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}"
             hint = f"{retract}; or {hint}"

@@ -139,7 +139,7 @@ def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterat
         if not ref.startswith(refs.META):
             continue
         where = f"{ref.removeprefix(refs.META)}: metadata"
-        cure = "find the operation that wrote it, to undo it: scopes operations list"
+        cure = "find the operation that wrote it, to undo it: scopes op -a"
         try:
             read_metadata_at(repository, commit)
         except ScopesError as error:

@@ -545,7 +545,7 @@ def show_past(repository: Repository, text: str) -> Note | None:
     if last is not None or not log or any(record.kind == EXPIRE for _, record in log):
         return None
     first = log[-1][1].time
-    return Note(f"nothing was in the store then: its first operation is from {first}", "see: scopes operations list")
+    return Note(f"nothing was in the store then: its first operation is from {first}", "see: scopes op -a")
 
 
 def _before_messages(repository: Repository, tip: Oid, known: Container[str | None], nanoseconds: int) -> Oid:
@@ -572,7 +572,7 @@ def find_recorded_operation(repository: Repository, text: str) -> tuple[Oid, Ope
         return log[_find_by_id(log, text)]
     number, _ = _find_point(log, text)
     if number == len(log):
-        raise NotFound(f"there is no operation {text!a}", hint="list them: scopes operations list")
+        raise NotFound(f"there is no operation {text!a}", hint="list them: scopes op -a")
     return log[number]
 
 

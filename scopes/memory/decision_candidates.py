@@ -201,7 +201,7 @@ def _require_open(repository: Repository, conversation: ConversationId, name: st
         hint = f"see the decision: scopes cat {quote(conversation)}/{quote(found.message)}"
         raise Refused(f"the decision candidate {name!a} was accepted already by {found.author}", hint=hint)
     if any(_is_named(each, name) for each in _dismissed(repository, conversation)):
-        hint = "find the operation that did, to undo it: scopes operations list"
+        hint = "find the operation that did, to undo it: scopes op -a"
         raise Refused(f"the decision candidate {name!a} was dismissed already", hint=hint)
 
 

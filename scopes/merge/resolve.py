@@ -203,11 +203,10 @@ class Policy:
 
     strategy: str = "automatic"
     rules: Mapping[str, str] = field(default_factory=dict)
-    auto_priority: bool = False
     strict: bool = False
 
 
-def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False) -> Policy:
+def read_policy(config: Config, strategy: str, *, strict: bool = False) -> Policy:
     """Read `scopes.merge.rule.<type>` from the settings, and check the strategy.
 
     Raises:
@@ -220,7 +219,7 @@ def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, s
         if rule not in RULES:
             key = f"scopes.merge.rule.{kind}"
             raise Invalid(f"{rule!a} is not a valid value of {key}", hint=f"it is one of: {', '.join(RULES)}")
-    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
+    return Policy(strategy=strategy, rules=rules, strict=strict)
 
 
 def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
@@ -231,7 +230,9 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
     Raises:
         Refused: the rule for a conflict is `fail`.
     """
-    proposed = [replace(conflict, automatic_resolution=_automatic(conflict, policy)) for conflict in conflicts]
+    proposed = [
+        replace(conflict, automatic_resolution=CONFLICT_TYPES[conflict.type].automatic) for conflict in conflicts
+    ]
     uncovered = sorted({conflict.type for conflict in proposed} - policy.rules.keys())
     notes = []
     if policy.rules and proposed and uncovered:
@@ -254,16 +255,6 @@ def _choose_spelling(conflict: Conflict) -> Choice | None:
     if len(_comparable(conflict.key, (*target, *source))) != 1 or not all(isinstance(each, str) for each in target):
         return None
     return "target" if sorted(target) <= sorted(source) else "source"
-
-
-def _automatic(conflict: Conflict, policy: Policy) -> Choice | None:
-    """Return the choice of the automatic strategy; conflicts of high severity have none."""
-    if conflict.type != "priority-disagreement" or not policy.auto_priority:
-        return CONFLICT_TYPES[conflict.type].automatic
-    target, source = _values(conflict.target), _values(conflict.source)
-    if not target or not source or any(value not in URGENCIES for value in (*target, *source)):
-        return None
-    return "target" if max(map(URGENCIES.index, target)) >= max(map(URGENCIES.index, source)) else "source"
 
 
 def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:

@@ -1,1 +1,1 @@
-"""Remove content for good: `purge` and `retention`; `redact` writes a conversation again without its secrets."""
+"""Remove content for good: `purge`; `redact` writes a conversation again without its secrets."""

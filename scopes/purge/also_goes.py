@@ -45,7 +45,7 @@ _TEXTS: Final = {
     _REQUEST: (
         "merge request loses a text that quotes it",
         "merge requests lose a text that quotes it",
-        "see what is left: scopes merge-requests show CONV NUMBER",
+        "see what is left: scopes mr show CONV NUMBER",
     ),
     _AGENT: (
         "registered agent loses a text that quotes it",

@@ -163,7 +163,7 @@ def list_copies(store: str, also: Mapping[str, int] = NO_COUNTS) -> tuple[Remote
             name,
             addresses[name],
             counts[name],
-            f"scopes push --purged --remote {quote(name)}",
+            f"scopes push {quote(name)} --purged",
             _server_step(addresses[name]),
         )
         for name in sorted(counts)

@@ -67,7 +67,7 @@ def _note_original(conversation: ConversationId, remotes: Sequence[str]) -> Note
     hint = f"remove it for good: scopes purge {quote(conversation)} --whole"
     if not remotes:
         return Note("the original is as it was", hint)
-    share = f"scopes push --purged --remote {quote(remotes[0])}"
+    share = f"scopes push {quote(remotes[0])} --purged"
     return Note(f"the original is as it was, and {remotes[0]} has it", f"{hint}; for everybody, then: {share}")
 
 

@@ -148,8 +148,9 @@ def _root_of(repository: Repository, conversation: ConversationId) -> Oid:
 
 
 def _walk_named(repository: Repository, request: PurgeRequest) -> Iterator[MessageId]:
-    if request.conversation is None:
-        raise Invalid("in which conversation are the messages?", hint="scopes purge CONV MESSAGE...")
+    if request.conversation is None:  # of a secret: whole ids
+        yield from map(MessageId, request.messages)
+        return
     conversation = StoreHandle(repository).conversation(request.conversation)
     for name in request.messages:
         try:

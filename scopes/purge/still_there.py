@@ -168,7 +168,7 @@ def _note_message(
             f"the conversation {short} has it, which is in the trash, or was undone",
             f"purge it too: scopes purge {short} --whole",
         )
-    cure = f"purge it too: scopes purge {short} --whole, then: scopes push --purged --remote {quote(remotes[0])}"
+    cure = f"purge it too: scopes purge {short} --whole, then: scopes push {quote(remotes[0])} --purged"
     return Note(
         f"the conversation {short} of {' and '.join(remotes)} has it, which is not here any more, or was never taken",
         f"{cure}; or take it, and purge messages of it: scopes pull {short}",
@@ -181,7 +181,7 @@ def _note_ref(repository: Repository, ref: str, tip: Oid) -> Note:
         path = with_last_path(repository, read_source_record(repository, tip)).path
         return Note(
             f"the stored transcript {path or ref.removeprefix(SOURCES)} has it",
-            f"purge all messages of it: scopes purge --source {quote(path or 'FILE')}",
+            "purge the conversation that was imported from it: scopes purge CONV --whole",
         )
     name = refs.conversation_of(ref)
     if name is not None:

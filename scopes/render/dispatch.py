@@ -69,7 +69,6 @@ _RESULTS_OF: dict[str, str] = {
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
     "reproject": "Reprojected",
     "resume": "Resumption",
-    "retention": "RetentionStatus",
     "search": "Search SearchCoverage SearchHit",
     "secrets": "SecretAllowed SecretExplained SecretList SecretRules SecretsScanned",
     "service_units": "ServiceUnit",

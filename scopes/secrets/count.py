@@ -20,7 +20,7 @@ _SLOW_BYTES: Final = 1 << 20  # of an import that are searched without RE2, whic
 LIST_HINT: Final = "see: scopes secrets list"
 NOT_SCANNED: Final = Note(
     "not all messages were scanned for secrets: without RE2 that takes long",
-    "scan them: scopes secrets scan; to install RE2: pip install 'scopes-ai[secrets]'",
+    "scan them: scopes secrets list; to install RE2: pip install 'scopes-ai[secrets]'",
 )
 
 

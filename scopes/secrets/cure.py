@@ -11,8 +11,8 @@ from scopes.ids import ConversationId
 
 _NAMES = {
     "title": "scopes rename {conversation} --title TEXT",
-    "tags": "scopes tag {conversation} --delete TAG",
-    "branches": "scopes rename {conversation} --branch OLD NEW",
+    "tags": "scopes tag -d {conversation} TAG",
+    "branches": "scopes branch -m {conversation} OLD NEW",
 }
 _ENTRY = "the entry of a branch"  # entries of other branches contain the name of a branch, and change with it
 _COPY = "scopes redact {conversation}"

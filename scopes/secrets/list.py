@@ -67,9 +67,14 @@ class SecretRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretList(Result):
-    """The secrets of all conversations, and those that are allowed; the most frequent first."""
+    """The secrets of conversations; the most frequent first."""
 
     secrets: tuple[SecretGroup, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if there is a secret that is not allowed, otherwise 0."""
+        return 1 if any(secret.allowed_by is None for secret in self.secrets) else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,16 +104,21 @@ class SecretExplained(Result):
 
 def list_secrets(
     repository: Repository,
+    names: Sequence[str] = (),
     *,
     index_directory: str,
     open_only: bool = False,
     find_outside: FindOutside = lambda *_: (),
     on_progress: Progress = lambda _done, _all: None,
 ) -> SecretList:
-    """Return the secrets of all conversations, with `open_only` without those that are allowed; see `scan`."""
-    scanned = scan(repository, index_directory=index_directory, find_outside=find_outside, on_progress=on_progress)
+    """Return the secrets of conversations (default: all), with `open_only` those that are not allowed; see `scan`."""
+    scanned = scan(
+        repository, names, index_directory=index_directory, find_outside=find_outside, on_progress=on_progress
+    )
     groups = _group(scanned.secrets, read_allowed(repository))
-    found = tuple(group for group in groups if not (open_only and group.allowed_by is not None))
+    found = tuple(
+        group for group in groups if not (open_only and group.allowed_by is not None) and (group.places or not names)
+    )
     return SecretList(secrets=found, notes=scanned.notes)
 
 
@@ -143,7 +153,9 @@ def explain(
         if not any(each.startswith(name) for each in (*(row.id for row in rows), *allowed)):
             rows += find_elsewhere(repository)
     known = {row.id: row.rule for row in rows} | {each.id: each.rule for each in allowed.values()}
-    found = match_prefix(name, known, "rule or secret", "list them: scopes secrets list, scopes secrets explain")
+    found = match_prefix(
+        name, known, "rule or secret", "list them: scopes secrets list -a; scopes secrets list --rules"
+    )
     places = tuple(row for row in rows if row.id == found)
     return SecretExplained(id=found, rule=rules[known[found]], places=places, allowed=allowed.get(found))
 

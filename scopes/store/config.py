@@ -65,7 +65,6 @@ SETTINGS = {
     "scopes.check.hookUnread": "what 'check --hook' does with a command that it cannot read: ask (default) or deny",
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
     "scopes.secrets.onImport": "'false': possible secrets in imports and appends are not reported (default: true)",
-    "scopes.retention.<project>.age": "when 'retention run' purges those of a project, or of 'all': 2 years",
     "scopes.signCommits": "whether merges and decisions are signed (default: as git does; not from the store)",
     "scopes.fetchManifests": "'true': fetch and pull get manifests, and messages of what is here ('clone --manifests')",
     "scopes.remoteConversations": "conversations with which a repository of a remote is full (default 5000; 0: never)",
@@ -120,13 +119,11 @@ _NO_SETTINGS = frozenset({"SCOPES_STORE", "SCOPES_CONVERSATION", "SCOPES_MESSAGE
 _PREFIXES = ("scopes.", "core.pager", "color.ui")
 _WHOLE_NUMBER = compile_lazily(r"[0-9]{1,9}")
 _PERCENTAGES = compile_lazily(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}|zen")
-_AGE = compile_lazily(r"[1-9][0-9]{0,4}(?: (?:day|week|month|year)s?|d|w|mo|y)", re.IGNORECASE)
 _RULE = "scopes.merge.rule."
 _AGENT = "scopes.agent."
 ALIAS = "scopes.alias."
 _NAME = r"(?P<name>[^\s\"\\]{1,100})"
 MODEL_SETTING = compile_lazily(rf"scopes\.model\.{_NAME}\.(?P<field>window|encoding|factor)", re.IGNORECASE)
-RETENTION_SETTING = compile_lazily(rf"scopes\.retention\.{_NAME}\.age", re.IGNORECASE)
 _OF_MANY = {  # settings of SETTINGS with a name in the middle or at the end
     "scopes.merge.rule.<type>": compile_lazily(rf"{re.escape(_RULE)}[a-z-]+", re.IGNORECASE),
     "scopes.alias.<name>": compile_lazily(rf"{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}", re.IGNORECASE),
@@ -134,13 +131,11 @@ _OF_MANY = {  # settings of SETTINGS with a name in the middle or at the end
     "scopes.agent.<name>.{field}": compile_lazily(
         rf"scopes\.agent\.{_NAME}\.(?P<field>command|delivery|timeout)", re.IGNORECASE
     ),
-    "scopes.retention.<project>.age": RETENTION_SETTING,
 }
 _NEWER = compile_lazily(r"scopes\.[a-z][a-z0-9-]*", re.IGNORECASE)  # a setting that a newer scopes may know
 _FORMS = {  # of the values that are neither any text nor one of a few
     "scopes.model.<name>.window": compile_lazily(r"[1-9][0-9]{0,8}"),
     "scopes.model.<name>.factor": compile_lazily(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
-    "scopes.retention.<project>.age": _AGE,
     "scopes.budgetWindow": _PERCENTAGES,
     "scopes.budgetContent": _PERCENTAGES,
 } | dict.fromkeys(NUMBERS, _WHOLE_NUMBER)
@@ -330,7 +325,7 @@ def check_value(key: str, value: str) -> str:
             return value
         hint = "the three percentages must sum to 100"
     else:
-        hint = "it is an age, such as: 2 years, 6mo, 30d" if form is _AGE else f"it is {SETTINGS[name]}"
+        hint = f"it is {SETTINGS[name]}"
     raise Invalid(f"{value!a} is not a valid value of {key}", hint=hint)
 
 

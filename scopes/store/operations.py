@@ -22,7 +22,7 @@ from scopes.store.repository import Repository, read_operation
 
 MIN_PREFIX_LENGTH = 4
 _TRAILER = "Scopes-Operation"
-_LIST = "list them: scopes operations list"
+_LIST = "list them: scopes op -a"
 NULL_OID = Oid("0" * 40)
 _BLOCK_BYTES = 1 << 16
 OPERATION_PREFIX_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append

@@ -51,8 +51,8 @@ _PIECE: Final = 1 << 20
 _OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
 _SECRETS: Final = Note(
     "conversations with a possible secret are not in the bundle",
-    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
-    "let them pass this time: --allow-secrets",
+    "look at one: scopes secrets list --rules ID; it is none: scopes secrets allow ID; "
+    "let them pass this time: --secrets allow",
 )
 
 
@@ -281,5 +281,5 @@ def bundle_remote(path: str, name: str = BUNDLE) -> Remote:
     if not os.path.isfile(path):
         raise NotFound(f"there is no file {path!a}", hint="check the path")
     if not is_bundle(path):
-        raise Corrupt(f"{path!a} is not a bundle", hint="write one: scopes bundle create FILE --all")
+        raise Corrupt(f"{path!a} is not a bundle", hint="write one: scopes push FILE.bundle -a")
     return Remote(name, Address(path, "directory"))

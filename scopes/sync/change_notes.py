@@ -92,7 +92,7 @@ def note_deleted_there(repository: Repository, names: Iterable[str], remote: str
     number = len(deleted)
     text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote}"
     conversation, _, branch = deleted[0].partition("/")
-    again = f"send it again: scopes push {quote(deleted[0])} --force{option}"
+    again = f"send it again: scopes push{option} {quote(deleted[0])} --force"
     delete = "; then: ".join(_commands_to_delete(repository, ConversationId(conversation), BranchName(branch)))
     return (Note(f"{text}: {first_few(deleted)}", f"{again}; or delete it here, too: {delete}"),)
 
@@ -104,7 +104,7 @@ def _commands_to_delete(repository: Repository, conversation: ConversationId, br
     if repository.find_ref(active_ref(conversation)) == SYMBOLIC + branch_ref(conversation, branch):
         yield f"scopes switch {quote(conversation)} {MAIN}"
     is_needed = not any(is_ancestor(repository, tip, other) for other in tips.values())
-    yield f"scopes delete-branch {quote(conversation)} {quote(branch)}{' --force' if is_needed else ''}"
+    yield f"scopes branch {'-D' if is_needed else '-d'} {quote(conversation)} {quote(branch)}"
 
 
 def note_deleted_conversations(
@@ -138,5 +138,5 @@ def note_deleted_conversations(
     number, first = len(names), next(iter(gone))
     was, it = ("was", "it stays") if number == 1 else ("were", "they stay")
     text = f"{number} {plural(number, 'conversation')} {was} deleted on {first}: {first_few(names)}"
-    delete, push = f"scopes delete {quote(names[0])}", f"scopes push {quote(names[0])} --force{option}"
+    delete, push = f"scopes delete {quote(names[0])}", f"scopes push{option} {quote(names[0])} --force"
     return (Note(text, f"{it} here; delete it here, too: {delete}; to have it there again: {push}"),)

@@ -94,7 +94,7 @@ def add_remote(
     )  # fmt: skip
 
 
-_OF_BUNDLE: Final = "fetch and pull read it; to write one: scopes bundle create FILE CONV"
+_OF_BUNDLE: Final = "fetch and pull read it; to write one: scopes push FILE.bundle CONV"
 
 
 def ask_what_it_is(

@@ -157,14 +157,12 @@ def _prepare(repository: Repository, remote: Remote) -> bool:
     is_known = known is not None and known.address == remote.address
     if repository.list_ref_names(refs.HEADS, refs.META):
         add = f"scopes remote add {quote(name if known is None else 'NAME')} {quote(address)}"
-        option = "" if known is None else " --remote NAME"
+        option = "" if known is None else " NAME"
         hint = f"add the remote to it: {add}, then: scopes fetch{option}"
-        hint = f"get what is new: scopes fetch --remote {quote(name)}" if is_known else hint
+        hint = f"get what is new: scopes fetch {quote(name)}" if is_known else hint
         raise Refused(f"the store {repository.path} has conversations already", hint=hint)
     if known is not None and not is_known:
-        hint = (
-            f"move it: scopes remote set-url {quote(name)} {quote(address)}, then: scopes fetch --remote {quote(name)}"
-        )
+        hint = f"move it: scopes remote set-url {quote(name)} {quote(address)}, then: scopes fetch {quote(name)}"
         raise Refused(f"the store {repository.path} has another remote {name}: {known.address.text}", hint=hint)
     if known is None:
         save_remote(repository, remote)

@@ -56,7 +56,7 @@ def describe_deleted(
         row = in_trash.get(root)
         if row is None and status == "deleted":
             text = f"the conversation {root[:_SHORT_OID]} was deleted here, is no longer in the trash, and has changed"
-            yield Note(f"{text} on {remote}", f"have it again: scopes fetch {quote(root[:_SHORT_OID])}{option}")
+            yield Note(f"{text} on {remote}", f"have it again: scopes fetch{option} {quote(root[:_SHORT_OID])}")
         elif row is not None:
             title = "" if row.title is None else f" ({row.title})"
             again = f"scopes undo {quote(row.operation)}"
@@ -64,7 +64,7 @@ def describe_deleted(
             if status == "deleted":
                 text, again = (
                     f"{text}, and has changed on {remote}",
-                    f"{again}, then: scopes pull {quote(row.id)}{option}",
+                    f"{again}, then: scopes pull{option} {quote(row.id)}",
                 )
             yield Note(text, f"have it again: {again}")
 
@@ -98,7 +98,7 @@ def note_undone(
     number = len(undone)
     text = f"{number:,} {plural(number, 'conversation')} whose creation was undone here"
     verb = "is" if number == 1 else "are"
-    hint = f"have {'it' if number == 1 else 'one'} again: scopes fetch {undone[0][:_SHORT_OID]}{option}"
+    hint = f"have {'it' if number == 1 else 'one'} again: scopes fetch{option} {undone[0][:_SHORT_OID]}"
     return (Note(f"{text} {verb} on {members[0].name}", hint),)
 
 

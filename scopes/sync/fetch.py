@@ -286,10 +286,10 @@ def _cure_of_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -
         for row in receipt.rows:
             if row.conversation is not None and row.root in foreign and row.status == "unacceptable":
                 name = row.conversation
-                cure = f"replace it there with what is here: scopes push {quote(name)} --force{option}"
+                cure = f"replace it there with what is here: scopes push{option} {quote(name)} --force"
                 return (
                     name,
-                    f"see who wrote it there; {cure}; or delete it there: scopes push --delete {quote(name)}{option}",
+                    f"see who wrote it there; {cure}; or delete it there: scopes push{option} --delete {quote(name)}",
                 )
     return None
 

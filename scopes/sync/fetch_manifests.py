@@ -235,7 +235,7 @@ def _note_purged(count: int, option: str) -> tuple[Note, ...]:
     if not count:
         return ()
     text = f"{count} {plural(count, 'conversation')} there {'was' if count == 1 else 'were'} purged here, and left out"
-    return (Note(text, f"delete {'it' if count == 1 else 'them'} there, too: scopes push --purged{option}"),)
+    return (Note(text, f"delete {'it' if count == 1 else 'them'} there, too: scopes push{option} --purged"),)
 
 
 def _notes(refused: Mapping[Oid, str]) -> tuple[Note, ...]:

@@ -244,7 +244,7 @@ class GitTransport:
         done = self._run([*_UNCHECKED, *words, "--", self._address.text, *specs])
         if done.code != 0:
             problem = f"the bundle {self._address.text} cannot be read: {describe_failure(done.errors)}"
-            raise Corrupt(problem, hint="have it made again: scopes bundle create FILE")
+            raise Corrupt(problem, hint="have it made again: scopes push FILE.bundle")
 
     def fetch_alone(self, commits: Sequence[Oid]) -> None:
         """Fetch commits that refs of the remote name, without those below them; no ref is made.
@@ -369,7 +369,7 @@ class GitTransport:
             return []
         if is_bundle(self._address.text):
             if name == "receive-pack":
-                hint = "write a new one: scopes bundle create FILE"
+                hint = "write a new one: scopes push FILE.bundle"
                 raise Inaccessible(f"{self._address.text} is a bundle, which is only read", hint=hint)
         elif not os.path.isdir(self._address.text):
             hint = f"check the path; for a new one: git init --bare {quote(self._address.text)}"

@@ -64,7 +64,7 @@ NOTHING_LOST: Final = Lost((), {}, {}, is_replaced=False)
 def _note_replaced(remote: str, option: str) -> Note:
     why = "others have deleted them, or it was emptied or recreated, or is another repository"
     text = f"{remote} no longer has any conversation that it had of this store: {why}"
-    return Note(text, f"if nobody has deleted them on purpose, send all of them again: scopes push --force{option}")
+    return Note(text, f"if nobody has deleted them on purpose, send all of them again: scopes push{option} --force")
 
 
 def note_lost(repository: Repository, remotes: Iterable[str], option: str) -> tuple[Note, ...]:
@@ -102,7 +102,7 @@ def explain_missing(
             note = _note_replaced(remote, option)
             return NotFound(note.text, hint=note.hint)
         text = f"{remote} does not have {', '.join(gone)} any more: somebody has deleted or purged it there"
-        return NotFound(text, hint=f"to have it there again: scopes push {' '.join(map(quote, gone))} --force{option}")
+        return NotFound(text, hint=f"to have it there again: scopes push{option} {' '.join(map(quote, gone))} --force")
     return none_named(next(iter(there)), missing, (name for names in there.values() for name in names))
 
 
@@ -120,7 +120,7 @@ def note_older(
     if not names:
         return notes
     text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than before: {first_few(names)}"
-    again = f"scopes push {' '.join(map(quote, names))}{option}" if len(names) <= _FEW else f"scopes push{option}"
+    again = f"scopes push{option} {' '.join(map(quote, names))}" if len(names) <= _FEW else f"scopes push{option}"
     why = "it was restored from a backup, or somebody has moved branches back"
     return (*notes, Note(text, f"{why}; send what it lacks: {again}"))
 
@@ -128,7 +128,7 @@ def note_older(
 def _note_purged_there(conversation: ConversationId, who: str, remote: str, option: str) -> Note:
     name = quote(conversation)
     text = f"{remote} has less of {conversation} than before: it has messages that were purged on {who}"
-    send = f"send it again, although their stores do not take it: scopes push {name}{option}"
+    send = f"send it again, although their stores do not take it: scopes push{option} {name}"
     return Note(text, f"see what: {LIST}; remove it here, too: {ACCEPT} {name}; keep it: {DECLINE} {name}; {send}")
 
 

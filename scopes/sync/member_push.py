@@ -160,7 +160,7 @@ class MemberPush:
                 return self._rows
         for conversation in waiting:
             row = self._rows[conversation]
-            again = f"push it again: scopes push {quote(conversation)}{self._of.option}"
+            again = f"push it again: scopes push{self._of.option} {quote(conversation)}"
             reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
             self._rows[conversation] = row._replace(status="refused", reason=reason)
         return self._rows
@@ -250,7 +250,7 @@ class MemberPush:
         """Return what to do about a conversation that fails a check, if its error does not say so."""
         if isinstance(error, (PurgedHere, TooNew)):
             return ""
-        return f"; see who wrote it there; replace it with what is here: scopes push CONV --force{self._of.option}"
+        return f"; see who wrote it there; replace it with what is here: scopes push{self._of.option} CONV --force"
 
     def _find_lost(self, names: Collection[RemoteName]) -> tuple[Lost, dict[Oid, str]]:
         """Ask the remote which conversations it lost; return them, and why those gone are not sent again, by root."""

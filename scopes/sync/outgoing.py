@@ -168,7 +168,7 @@ def plan_push(
     if len(tips) > MAX_BRANCHES:
         raise Refused(
             f"{conversation} has more than {MAX_BRANCHES} branches",
-            hint="delete some: scopes delete-branch CONV BRANCH",
+            hint="delete some: scopes branch -d CONV BRANCH",
         )
     new = _list_new(repository, [tip for _, tip in tips.values()], there)
     counts = _Counts(repository, there.values(), new)

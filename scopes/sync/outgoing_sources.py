@@ -204,7 +204,7 @@ def _inspect(objects: Objects, source: SourceInSet, gate: Gate) -> None:
         data = read_blob(objects, oid)
         if len(data) > MAX_MESSAGE_BYTES:
             size = f"{len(data) >> 20} MiB; the limit is {MAX_MESSAGE_BYTES >> 20} MiB"
-            raise Refused(f"a record of {name_source(source)} has {size}", hint="push without --with-sources")
+            raise Refused(f"a record of {name_source(source)} has {size}", hint="push without --originals")
         if path.startswith(CHUNKS):
             _inspect_chunk(data, [start - position for start in starts if start > position], place, gate)
             position += len(data)

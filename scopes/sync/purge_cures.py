@@ -31,7 +31,7 @@ _WHOLE_SENT_AGAIN: Final = (
 )
 _IN_BUNDLE: Final = (
     "the bundle is older, or from somebody who keeps it: delete the file; for what else it may have of the "
-    "conversation import it into another store, purge it there, too, and write a new one: scopes bundle create FILE"
+    "conversation import it into another store, purge it there, too, and write a new one: scopes push FILE.bundle"
 )
 
 
@@ -66,10 +66,10 @@ class PurgeCures:
         if is_whole:
             return _WHOLE_SENT_AGAIN.format(who) + self._option
         here = list_roots(self._repository, name.root).get(name.root)
-        pull = f"scopes pull {quote(here or name.root[:_SHORT_ROOT])} --purged{self._option}"
-        cure = f"{who}get the rest without it: {pull}; then: scopes push --purged{self._option}"
+        pull = f"scopes pull{self._option} {quote(here or name.root[:_SHORT_ROOT])} --purged"
+        cure = f"{who}get the rest without it: {pull}; then: scopes push{self._option} --purged"
         instead = (
-            f"; or remove there what is not here: scopes push {quote(here)} --force --yes{self._option}" if here else ""
+            f"; or remove there what is not here: scopes push{self._option} {quote(here)} --force --yes" if here else ""
         )
         return cure + instead
 

@@ -40,8 +40,8 @@ def explain_newer(conversation: ConversationId, option: str) -> str:
     name = quote(conversation)
     return (
         f"the remote has newer messages above what was purged here: get them without it: scopes pull {name} "
-        f"--purged{option}; then: scopes push --purged{option}; or remove there what is not here: "
-        f"scopes push {name} --force --yes{option}"
+        f"--purged{option}; then: scopes push{option} --purged; or remove there what is not here: "
+        f"scopes push{option} {name} --force --yes"
     )
 
 
@@ -116,7 +116,7 @@ class PurgedOnRemote:
 
     def note_gone(self, option: str) -> tuple[Note, ...]:
         """Return a note about conversations that were purged as a whole, and that the remote still has or has again."""
-        hint = f"delete {{}} there, too: scopes push --purged{option}"
+        hint = f"delete {{}} there, too: scopes push{option} --purged"
         count = len(roots_in({**self._list_gone(), **self._returned}))
         return _note("is still", "are still", count, hint.format("it" if count == 1 else "them"))
 

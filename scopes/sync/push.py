@@ -31,15 +31,16 @@ from scopes.sync.pushed import Pushed, PushedConversation
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.source_push import push_sources
 
+_LOOK: Final = "look at one: scopes secrets list --rules ID; it is none: scopes secrets allow ID; "
 _SECRETS: Final = Note(
     "conversations with a possible secret were not pushed",
-    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: scopes secrets list has "
-    "the command that takes it out; let them pass this time: the same push with --allow-secrets",
+    f"{_LOOK}it is one: scopes secrets list has the command that takes it out; let them pass this time: the same push "
+    "with --secrets allow",
 )
 _SOURCES: Final = Note(
     "original files with a possible secret were not pushed; their conversations do not need them",
-    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; leave the files out: the same push "
-    "without --with-sources; let them pass this time: the same push with --allow-secrets",
+    f"{_LOOK}leave the files out: the same push without --originals; let them pass this time: the same push with "
+    "--secrets allow",
 )
 
 

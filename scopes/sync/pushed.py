@@ -90,7 +90,7 @@ def explain_unsent(conversation: ConversationId, unsent: Mapping[BranchName, int
         f"somebody has deleted {', '.join(unsent)} on the remote: {number} {plural(number, 'message')} {verb} not sent"
     )
     names = " ".join(quote(f"{conversation}/{name}") for name in unsent)
-    return f"{text}; to have {'it' if len(unsent) == 1 else 'them'} there again: scopes push {names} --force{option}"
+    return f"{text}; to have {'it' if len(unsent) == 1 else 'them'} there again: scopes push{option} {names} --force"
 
 
 def explain_unseen(conversation: ConversationId, unseen: Mapping[BranchName, int], remote: str) -> str:
@@ -123,7 +123,7 @@ def note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str)
     conversation, _, branch = behind[0].partition("/")
     get = f"scopes merge {quote(conversation)} {quote(remote.name)}/{quote(branch)} --target {quote(branch)}"
     get = get if number == 1 else f"scopes pull{option}"
-    hint = f"get them: {get}; or remove them there: scopes push {quote(conversation)} --force{option}"
+    hint = f"get them: {get}; or remove them there: scopes push{option} {quote(conversation)} --force"
     return (Note(f"{text}: {first_few(behind)}", hint),)
 
 
@@ -144,6 +144,6 @@ def note_diverged(
         see = f"a {kind} of {name} is in progress: scopes conflicts list {quote(name)}"
         again = f"scopes {quote(kind)} {quote(name)} --continue (or --abort)"
         return (Note(f"{text}: {first_few(diverged)}", f"{see}; then: {again}, and push again"),)
-    leave = f"scopes push {quote(diverged[0].partition('/')[0])} --force{option}"
+    leave = f"scopes push{option} {quote(diverged[0].partition('/')[0])} --force"
     hint = f"get them: scopes pull{option}; or remove them there: {leave}"
     return (Note(f"{text}: {first_few(diverged)}", hint),)

@@ -32,7 +32,7 @@ from scopes.sync.remotes import Remote, list_remotes, resolve_remote
 from scopes.sync.seen_conversations import add_seen
 
 _MAX_TITLE: Final = 300  # characters that are shown
-_FETCH_THEM: Final = "of what is here the first prompt is shown and searched: scopes fetch --all"
+_FETCH_THEM: Final = "of what is here the first prompt is shown and searched: scopes fetch"
 
 
 class RemoteConversation(NamedTuple):
@@ -172,7 +172,7 @@ def _read(
     known = {name: (each.seen, list(each.conversations.values())) for name, each in lists.items() if each is not None}
     if not known:
         names = ", ".join(lists) or "any remote"
-        raise NotFound(f"what {names} has is not known", hint="ask: scopes fetch --manifests")
+        raise NotFound(f"what {names} has is not known", hint="ask: scopes fetch --list")
     return known
 
 

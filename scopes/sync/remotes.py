@@ -72,7 +72,7 @@ def resolve_remote(repository: Repository, name: str | None) -> Remote:
     if wanted is not None:
         hint = f"remotes: {names}; choose one of them: scopes config {DEFAULT_REMOTE} NAME"
         raise NotFound(f"the default remote {wanted[:100]!a} does not exist", hint=hint)
-    hint = f"name one with --remote, now, or for good: scopes config {DEFAULT_REMOTE} NAME; remotes: {names}"
+    hint = f"name one now, as in scopes push NAME, or for good: scopes config {DEFAULT_REMOTE} NAME; remotes: {names}"
     raise Ambiguous("this store has several remotes, and none is the default", hint=hint)
 
 
@@ -82,9 +82,9 @@ def default_remote(repository: Repository) -> str | None:
 
 
 def remote_option(repository: Repository, name: str) -> str:
-    """Return ` --remote NAME` for a hint; empty if the remote is the default one, or a repository of it."""
+    """Return ` NAME` for a hint, behind the verb; empty if the remote is the default one, or a repository of it."""
     first = find_first(read_addresses(repository.path), name)
-    return "" if default_remote(repository) == first else f" --remote {quote(first)}"
+    return "" if default_remote(repository) == first else f" {quote(first)}"
 
 
 def save_remote(repository: Repository, remote: Remote) -> None:

@@ -1,6 +1,6 @@
-"""`push --with-sources`: send original files after their conversations, and replace or delete files on the remote.
+"""`push --originals`: send original files after their conversations, and replace or delete files on the remote.
 
-After a purge every push replaces the original files with purged content on a remote, even without --with-sources.
+After a purge every push replaces the original files with purged content on a remote, even without --originals.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ class _SourcePush:
 
     def _explain_moved(self, conversation: ConversationId, reason: str) -> str:
         """Return why files were not taken although they were sent several times, and what to do."""
-        words = f"{quote(conversation)}{' --with-sources' if self._wanted else ''}"
+        words = f"{quote(conversation)}{' --originals' if self._wanted else ''}"
         again = f"push them again: scopes push {words}{remote_option(self._repository, self._of.family[0])}"
         return f"{TRIES} times somebody else pushed at the same moment; {again} ({reason})"
 

@@ -78,6 +78,6 @@ def explain_unmerged(
     see = f"scopes log {quote(conversation)}/{quote(remote)}/{quote(unmerged[0].branch)}"
     return (
         f"{remote} has {describe_unmerged(unmerged)} that no branch here ever had ({where}): "
-        f"get {what}: scopes pull {quote(conversation)}{option}; see {what}: {see}; "
-        f"remove {what} there: scopes push {names} --force --yes{option}"
+        f"get {what}: scopes pull{option} {quote(conversation)}; see {what}: {see}; "
+        f"remove {what} there: scopes push{option} {names} --force --yes"
     )

@@ -75,4 +75,4 @@ def _check_whole(path: str) -> None:
 
 def _cut(path: str) -> Corrupt:
     problem = f"the bundle {path} cannot be read: it is cut or damaged"
-    return Corrupt(problem, hint="have it made again: scopes bundle create FILE")
+    return Corrupt(problem, hint="have it made again: scopes push FILE.bundle")

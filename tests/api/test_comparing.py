@@ -54,7 +54,7 @@ def test_the_pairs_of_a_range_diff_are_read_as_values(rebased, talk):
 
 def test_the_changed_lines_can_be_left_out(rebased, talk, same):
     for name, text in (("x", "one two three four"), ("y", "one two three five")):
-        rebased.run("conv", "branch", rebased.id, name, "--no-switch")
+        rebased.run("conv", "branch", rebased.id, name)
         rebased.append(name, text)
     shown = same(("range-diff", rebased.id, "x", "y"), lambda talk: talk.range_diff("x", "y"), code=1)
     assert shown.pairs[0].lines[-1] == "+one two three five"

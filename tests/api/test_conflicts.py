@@ -78,20 +78,17 @@ def change_file(conversation, branch, name, **change):
     conversation.append(branch, "--kind", "tool-results", "--data", json.dumps({"parts": [result]}), author="tool")
 
 
-def test_the_changes_of_a_file_can_be_left_out(conversation, same):
+def test_the_changes_of_a_file_are_shown(conversation, same):
     change_file(conversation, "main", "Write", content="port = 1\n")
-    conversation.run("conv", "branch", conversation.id, "other", "--no-switch", "--json")
+    conversation.run("conv", "branch", conversation.id, "other", "--json")
     change_file(conversation, "main", "Edit", old_string="port = 1", new_string="port = 2")
     change_file(conversation, "other", "Edit", old_string="port = 1", new_string="port = 3")
     conversation.run("conv", "merge", conversation.id, "other", "--strict", "--json", code=3)
     words = ("conflicts", "show", conversation.id, "1")
     whole = same(words, lambda talk: talk.conflict(1))
-    cut = same((*words, "--no-patch"), lambda talk: talk.conflict(1, patch=False))
-    assert whole.row.conflict.key == cut.row.conflict.key == "files/a.py"
-    patches = [(view.file.target_patch, view.file.source_patch) for view in (whole, cut)]
-    assert "+port = 2" in patches[0][0]
-    assert "+port = 3" in patches[0][1]
-    assert patches[1] == ("", "")
+    assert whole.row.conflict.key == "files/a.py"
+    assert "+port = 2" in whole.file.target_patch
+    assert "+port = 3" in whole.file.source_patch
 
 
 @pytest.mark.parametrize("options", [{"take": "theirs"}, {"take": "target"}, {"value": "both, one after the other"}])
@@ -108,7 +105,7 @@ def test_a_conflict_is_resolved_as_on_the_command_line(stopped, same, options):
 def again(ended):
     """The same conflict once more, on two new branches, after it was resolved."""
     for branch, decision in zip(("one", "two"), DATABASE, strict=True):
-        ended.run("conv", "branch", ended.id, branch, "--from", ended.first, "--no-switch", "--json")
+        ended.run("conv", "branch", ended.id, branch, "--from", ended.first, "--json")
         ended.append_typed(branch, "decision", decision, "alice")
     return ended
 

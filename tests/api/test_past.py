@@ -17,7 +17,7 @@ READS = {
     ("tag", "conv-001"): lambda _store, talk: talk.tags(),
     ("conflicts", "list"): lambda store, _talk: store.conflicts(),
     ("conflicts", "list", "conv-001", "--all"): lambda _store, talk: talk.conflicts(include_all=True),
-    ("merge-requests", "list"): lambda store, _talk: store.merge_requests(),
+    ("mr", "list"): lambda store, _talk: store.merge_requests(),
     ("diff", "conv-001", "main", "fix"): lambda _store, talk: talk.diff("main", "fix"),
     ("range-diff", "conv-001", "main", "fix"): lambda _store, talk: talk.range_diff("main", "fix"),
 }
@@ -38,7 +38,7 @@ def changed(conversation):
     """A conversation with decisions and a tag, after which nearly everything was changed."""
     conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
     conversation.run("tag", "conv-001", "v1")
-    conversation.operation = conversation.run("operations", "list", "--json")["operations"][0]["id"]
+    conversation.operation = conversation.run("operations", "-a", "--json")["operations"][0]["id"]
     conversation.append("main", "a later parser error", "--data", '{"files": [{"op": "edit", "path": "a.py"}]}')
     conversation.run("tag", "conv-001", "v2")
     conversation.run("mr", "open", "conv-001", "--source", "fix", "--title", "Files")
@@ -101,7 +101,7 @@ def test_a_point_is_named_by_position_or_time_as_on_the_command_line(changed, op
 def test_a_store_before_its_first_operation_has_the_note_of_the_command_line(changed, open_again):
     (note,) = open_again(at_operation="100 years ago").notes
     assert note.text.startswith("nothing was in the store then: its first operation is from 20")
-    assert note.hint == "see: scopes operations list"
+    assert note.hint == "see: scopes op -a"
     assert open_again(at_operation="@").notes == open_again().notes == ()
 
 

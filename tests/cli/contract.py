@@ -21,8 +21,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 # For each command its words, its exit code, and the key of the rows in its JSON: None if the document is the row, and
 # "" if each line is a document.
 COMMANDS = {
-    "merge-requests list": (("merge-requests", "list", CONV, "--state", "all"), 0, "merge_requests"),
-    "merge-requests show": (("merge-requests", "show", CONV, "2"), 0, None),
+    "mr list": (("mr", "list", CONV, "--state", "all"), 0, "merge_requests"),
+    "mr show": (("mr", "show", CONV, "2"), 0, None),
     "decisions": (("decisions", CONV), 0, "decisions"),
     "decisions --candidates": (("decisions", CONV, "--candidates"), 0, "candidates"),
     "range-diff": (("range-diff", CONV, "draft", "final"), 1, "pairs"),
@@ -36,9 +36,8 @@ COMMANDS = {
 }  # fmt: skip
 # The commands that write, each with a golden form too; their words need the store of `make_world`.
 WRITES = {
-    "merge-requests open": ("merge-requests", "open", CONV, "--source", "draft", "--title", "The draft"),
-    "merge-requests merge": ("merge-requests", "merge", CONV, "2"),
-    "merge-requests close": ("merge-requests", "close", CONV, "2", "--reason", "done already"),
+    "mr open": ("mr", "open", CONV, "draft", "-m", "The draft"),
+    "mr close": ("mr", "close", CONV, "2", "--reason", "done already"),
     "decisions accept": ("decisions", CONV, "--accept", "CANDIDATE.1", "--topic", "indentation"),
     "decisions dismiss": ("decisions", CONV, "--dismiss", "CANDIDATE.2", "--reason", "a quotation"),
     "decisions withdraw": ("decisions", f"{CONV}/main", "--withdraw", "db", "--reason", "too slow"),
@@ -79,7 +78,7 @@ def make_world(directory, dress=str):
         "draft": ("the same words in both", "one two three four", "only in the draft"),
         "final": ("the same words in both", "one two three five", "only at the end"),
     }.items():
-        world.run("conv", "branch", CONV, branch, "--from", world.first, "--no-switch", "--json")
+        world.run("conv", "branch", CONV, branch, "--from", world.first, "--json")
         for text in texts:
             world.append(branch, dress(text))
     _request(world, "final", dress("Try this"))

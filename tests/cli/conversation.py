@@ -60,7 +60,7 @@ class Conversation:
     def fork(self, text="How shall we do it?"):
         """Append to main and create the branch fix there; return the message's id."""
         first = self.append("main", text)
-        self.run("conv", "branch", self.id, "fix", "--no-switch", "--json")
+        self.run("conv", "branch", self.id, "fix", "--json")
         return first
 
     def append_typed(self, branch, kind, document, author):

@@ -71,8 +71,8 @@ MISTAKES = [
     ("collaborate argue CONV x --confidence nan", 2, "the confidence nan is not between 0 and 1", "0.8"),
     ("collaborate argue conv-001/main x", 4, "conv-001/main is not a collaboration", "collaborate status conv-001"),
     ("collaborate show conv-9", 4, "there is no conversation 'conv-9'", ""),
-    ("conflicts argue CONV 1 --position x", 4, "conflict", ""),
-    ("conflicts escalate CONV 1", 2, "nobody is named to resolve the conflict", "--neutral"),
+    ("conflicts argue CONV 1 x", 4, "conflict", ""),
+    ("conflicts escalate CONV 1", 4, "there is no conflict", "conflicts list"),
 ]
 
 
@@ -80,11 +80,11 @@ MISTAKES = [
 def test_a_mistake_is_one_error_that_names_it_and_its_cure(team, line, code, message, hint):
     """A bar in a line stands for an empty word after it."""
     words = [{"CONV": team.id, "|": ""}.get(word, word) for word in line.replace("|", " | ").split()]
-    before = team.run("operations", "list", "--json")
+    before = team.run("operations", "-a", "--json")
     error = team.run_refused(*words, code=code)
     assert message in error["message"]
     assert hint in (error.get("hint") or "")
-    assert team.run("operations", "list", "--json") == before
+    assert team.run("operations", "-a", "--json") == before
 
 
 def test_two_open_collaborations_are_ambiguous(team):

@@ -50,7 +50,7 @@ def test_a_bad_last_line_stores_nothing(conversation):
 def test_it_is_one_operation_that_undo_takes_back(conversation):
     before = conversation.texts()
     append(conversation, *LINES)
-    assert conversation.run("operations", "list", "--json")["operations"][0]["kind"] == "append-all"
+    assert conversation.run("operations", "-a", "--json")["operations"][0]["kind"] == "append-all"
     conversation.run("undo")
     assert conversation.texts() == before
     conversation.run("redo")
@@ -58,9 +58,9 @@ def test_it_is_one_operation_that_undo_takes_back(conversation):
 
 
 def test_no_lines_are_no_operation(conversation):
-    before = conversation.run("operations", "list", "--json")
+    before = conversation.run("operations", "-a", "--json")
     assert append(conversation) == []
-    assert conversation.run("operations", "list", "--json") == before
+    assert conversation.run("operations", "-a", "--json") == before
 
 
 def test_many_lines_are_stored_in_one_pack(conversation):

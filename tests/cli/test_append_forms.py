@@ -18,13 +18,13 @@ def talk(conversation):
 
 
 def test_a_branch_is_created_with_its_first_message(talk):
-    operations = len(talk.run("operations", "list", "--json")["operations"])
+    operations = len(talk.run("operations", "-a", "--json")["operations"])
     words = ("append", talk.id, "--from", talk.first, "--branch", "alt", "instead")
     done = talk.run(*words, "--json")
     assert (done["branch"], done["parent"]) == ("alt", "main")
     assert talk.texts("alt")[-2:] == ["one", "instead"]
     assert talk.branches()["main"]["active"]
-    assert len(talk.run("operations", "list", "--json")["operations"]) == operations + 1
+    assert len(talk.run("operations", "-a", "--json")["operations"]) == operations + 1
     talk.run("undo")
     assert "alt" not in talk.branches()
     assert talk.branches()["main"]["active"]
@@ -41,13 +41,13 @@ def test_a_new_branch_is_named_as_part_of_the_conversation_too(talk):
 
 def test_a_branch_for_notes_is_created_only_once(talk):
     """As the skill tells agents: the first note and the tenth are the same command."""
-    operations = len(talk.run("operations", "list", "--json")["operations"])
+    operations = len(talk.run("operations", "-a", "--json")["operations"])
     done = talk.run("append", f"{talk.id}/notes", "--from", "HEAD", "first", "--json")
     assert (done["branch"], done["parent"]) == ("notes", "main")
     assert "parent" not in talk.run("append", talk.id, "--branch", "notes", "--from", "HEAD", "second", "--json")
     assert talk.texts("notes")[-4:] == ["one", "two", "first", "second"]
     assert talk.branches()["main"]["active"]
-    assert len(talk.run("operations", "list", "--json")["operations"]) == operations + 1
+    assert len(talk.run("operations", "-a", "--json")["operations"]) == operations + 1
     assert "it is active now" not in talk.run("append", f"{talk.id}/more", "--from", "HEAD", "x")
     talk.run_refused("append", f"{talk.id}/mian", "x", code=4)
 
@@ -151,7 +151,7 @@ def test_a_message_to_amend_needs_no_conversation(talk):
 
 
 def test_a_message_is_picked_onto_the_latest_conversation(talk):
-    talk.run("branch", talk.id, "alt", "--from", "main~1")
+    talk.run("switch", "-c", talk.id, "alt", "main~1")
     assert talk.run("cherry-pick", "main", "--json")["target"] == "alt"
     assert talk.texts("alt")[-2:] == ["one", "two"]
     other = talk.run("new", "other", "--json")["id"]

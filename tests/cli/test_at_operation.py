@@ -15,7 +15,7 @@ from tests.support.store import files_of
 def changed(conversation):
     """A conversation with an operation, after which a message was appended and a tag was made."""
     conversation.run("tag", "conv-001", "v1")
-    conversation.operation = conversation.run("operations", "list", "--json")["operations"][0]["id"]
+    conversation.operation = conversation.run("operations", "-a", "--json")["operations"][0]["id"]
     conversation.append("main", "a later parser error")
     conversation.run("tag", "conv-001", "v2")
     conversation.run("new", "another")

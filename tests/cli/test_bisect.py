@@ -112,9 +112,9 @@ def test_a_signal_ends_the_command_and_leaves_nothing(searched, tmp_path, number
 
 
 def test_nothing_is_stored(searched):
-    before = json.dumps(searched.run("operations", "list", "--json"))
+    before = json.dumps(searched.run("operations", "-a", "--json"))
     searched.run("bisect", "conv-001", *judge("'broken' in text"))
-    assert json.dumps(searched.run("operations", "list", "--json")) == before
+    assert json.dumps(searched.run("operations", "-a", "--json")) == before
 
 
 def test_a_command_that_kills_itself_stops_the_search(searched):

@@ -32,7 +32,7 @@ def checkout(shop, *words):
 
 
 def test_without_an_agent_it_makes_a_branch_the_active_one(shop):
-    shop.run.run("branch", shop.run.id, "fix")
+    shop.run.run("switch", "-c", shop.run.id, "fix")
     shop.run.run("checkout", shop.run.id, "main")
     assert shop.run.run("checkout", shop.run.id, "fix", "--json")["branch"] == "fix"
     made = shop.run.run("checkout", "conv-002", "--to", "pi", "--dry-run", "--json")
@@ -90,7 +90,7 @@ def test_a_directory_that_is_gone_is_refused(shop):
 
 def test_a_conversation_that_is_not_there_is_named_as_one(shop):
     """The word may be a branch of the latest conversation, but not the beginning of its name."""
-    shop.run.run("branch", "@", "fix-tests")
+    shop.run.run("switch", "-c", "@", "fix-tests")
     for word in ("conv-999", "fix", "nope/main"):
         refused = shop.run.run_refused("resume", word, "--in", "codex", code=4)
         assert refused["message"] == f"there is no conversation '{word.partition('/')[0]}'"

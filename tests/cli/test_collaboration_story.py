@@ -41,13 +41,12 @@ def test_three_agents_agree_on_a_refactoring_with_the_help_of_a_person(tmp_path,
         ("ann", "By use case", evidence),
         ("bob", "By layer", {"alternatives": ["By use case"]}),
     ):
-        words = ("conflicts", "argue", conv, "1", "--as", name, "--position", position)
-        scopes(*words, "--data", json.dumps(data))
-    scopes("conflicts", "escalate", conv, "1", "--neutral", "--capability", "review", "--reason", "two positions")
+        scopes("conflicts", "argue", conv, "1", "--as", name, position, "--data", json.dumps(data))
+    scopes("conflicts", "escalate", conv, "1", "--to", "@review", "--reason", "two positions")
     assert "Escalated decisions/split to eve" in scopes("inbox", "eve"), "the only reviewer who is not involved"
     data = json.dumps({"alternatives": ["By layer"]})
-    scopes("conflicts", "argue", conv, "1", "--as", "eve", "--position", "By use case", "--data", data)
-    scopes("conflicts", "escalate", conv, "1", "--neutral", "--reason", "it concerns the teams")
+    scopes("conflicts", "argue", conv, "1", "--as", "eve", "By use case", "--data", data)
+    scopes("conflicts", "escalate", conv, "1", "--reason", "it concerns the teams")
     assert "Escalated decisions/split to carol" in scopes("inbox", "carol")
     scopes("conflicts", "intervene", conv, "1", "--take", "source", "--reason", "teams own use cases", "--as", "carol")
     scopes("merge", conv, "--continue")

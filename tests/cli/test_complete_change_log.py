@@ -111,7 +111,7 @@ class Log:
             for word in shlex.split(line)
         ]
         if "SECRET" in words:
-            found = json.loads(self.store.run_main("secrets", "scan", "--json").stdout)["secrets"]
+            found = json.loads(self.store.run_main("secrets", "list", "--json").stdout)["secrets"]
             words[words.index("SECRET")] = found[0]["id"]
         done = self.store.run_main(*words, given=CARD)
         assert done.returncode == (3 if "--source" in words else 0), done.stderr

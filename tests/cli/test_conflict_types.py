@@ -163,12 +163,6 @@ def test_priority_disagreement_two_urgencies_of_one_task(conversation):
     finished(conversation, conflict, "--value", "high")
 
 
-def test_priority_disagreement_takes_the_higher_one_with_auto_priority(conversation):
-    conversation.append_on_both("priority", *({"task": "login", "urgency": word} for word in ("low", "critical")))
-    done = conversation.merge("--auto-priority")
-    assert (done["result"], done["conflicts"][0]["automatic_resolution"]) == ("merged", "source")
-
-
 def test_resource_contention_is_listed_and_stops_nothing(conversation):
     for branch in ("main", "fix"):
         conversation.append(

@@ -115,7 +115,7 @@ def test_without_re2_a_larger_import_says_once_that_not_all_was_scanned(store, t
     assert "1 possible secret in 1 conversation" in done.stderr
     assert done.stderr.count("not all messages were scanned for secrets") == 1
     assert done.stderr.count("scopes secrets scan; to install RE2: pip install 'scopes-ai[secrets]'") == 1
-    assert store.run_main("secrets", "scan").returncode == 1
+    assert store.run_main("secrets", "list").returncode == 1
 
 
 def test_a_dry_run_counts_them_too(store, tmp_path):

@@ -14,7 +14,7 @@ def sentence(conversation):
 @pytest.fixture
 def conflicting(conversation):
     """Main and rel decide SQLite, fix decides files."""
-    conversation.run("conv", "branch", conversation.id, "rel", "--no-switch")
+    conversation.run("conv", "branch", conversation.id, "rel")
     conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
     conversation.append_typed("rel", "decision", {"topic": "db", "decision": "SQLite"}, "alice")
     return conversation
@@ -45,7 +45,7 @@ def test_a_dismissed_candidate_is_refused_with_the_way_back(conversation, senten
     error = conversation.run_refused("decisions", "--accept", sentence, code=1)
     assert "dismissed already" in error["message"]
     assert error["hint"].endswith("scopes operations list")
-    assert conversation.run("operations", "list", "--json")["operations"][0]["id"] == gone["operation"]
+    assert conversation.run("operations", "-a", "--json")["operations"][0]["id"] == gone["operation"]
     conversation.run("undo", gone["operation"])
     assert conversation.run("decisions", "--accept", sentence, "--topic", "db", "--json")["topic"] == "db"
 

@@ -12,7 +12,7 @@ from tests.cli.conversation import Conversation
 def conversation(tmp_path):
     made = Conversation(tmp_path)
     made.run_main("append", made.id, "hello parser", "--data", '{"files": [{"op": "edit", "path": "src/app.py"}]}')
-    made.run_main("branch", made.id, "fix", "--no-switch")
+    made.run_main("branch", made.id, "fix")
     return made
 
 

@@ -36,26 +36,15 @@ REQUESTED = (("mr", "open", "conv-001", "--source", "try-1", "--title", "x"),)
 OPENED = (("collaborate", "conv-001", "--type", "consensus", "--agents", "reviewer", "--task", "x"),)
 BEFORE = {
     "scopes conflicts": STOPPED,
-    "scopes conflicts resolve conv-001 1 --as-before": (
-        *RESOLVED,
-        ("merge", "conv-001", "--continue"),
-        ("merge", "conv-001", "--source", "again", "--target", "release"),
-    ),
-    "scopes merge conv-001 --continue": RESOLVED,
-    "scopes merge conv-001 --abort": STOPPED,
-    "scopes rebase conv-001 --continue": (
+    "scopes merge --continue": RESOLVED,
+    "scopes merge mr/3": REQUESTED,
+    "scopes switch -": (("switch", "conv-001", "try-2"),),
+    "scopes switch -c": (("branch", "-D", "conv-001", "try-1"),),
+    "scopes rebase --continue": (
         ("rebase", "conv-001/fix", "--onto", "main"),
         ("conflicts", "resolve", "conv-001", "1", "--take", "source"),
     ),
-    "scopes cherry-pick conv-001 --continue": (
-        ("cherry-pick", "conv-001", "fix~1", "--branch", "main"),
-        ("conflicts", "resolve", "conv-001", "1", "--take", "source"),
-    ),
-    "scopes merge-requests show": REQUESTED,
-    "scopes merge-requests merge": REQUESTED,
-    "scopes merge-requests close": REQUESTED,
     "scopes mr show": REQUESTED,
-    "scopes mr merge": REQUESTED,
     "scopes mr close": REQUESTED,
     "scopes proposals apply": (("proposals", "accept", "p7q2", "--no-apply"),),
     "scopes proposals rollback": (("proposals", "accept", "p7q2"),),
@@ -86,17 +75,17 @@ BEFORE = {
     "scopes config get": (("config", "scopes.author", "carol"),),
     "scopes config scopes.author": (("config", "scopes.author", "carol"),),
     "scopes undo conv-001": (("tag", "conv-001", "x"),),
-    "scopes secrets allow 3f2a91c0 --remove": (("secrets", "allow", "3f2a91c0"),),
+    "scopes secrets allow 3fa9 --remove": (("secrets", "allow", "3fa9"),),
 }
 # The exit code is the answer: the two sides differ, or nothing was found.
 ANSWERS = {"diff": {1}, "range-diff": {1}, "check": {0, 1}, "search": {0, 1}, "merge": {0, 3}, "rebase": {0, 3},
-           "cherry-pick": {0, 3}, "why": {0, 1}, "scan": {0, 1}, "redact": {1},
+           "cherry-pick": {0, 3}, "why": {0, 1}, "list": {0, 1}, "redact": {1},
            "purge": {0, 4}}  # fmt: skip
 # What needs something that a test has not: a network, a session of an agent, commits of it (see test_commits.py), rank files of a tokenizer, another program, a compressor.
 NOT_RUN = re.compile(
     r"acp .*-- |scopes watch(?! --once| --print)|tokens fetch|scopes mcp( --|$)|scopes resume|--hook|--strict-tokens|scopes\.summarizer=|\.zst"
     r"|--commit |agent-trace|--format git-ai|hooks install git"
-    r"|scopes (--store \S+ )?(push|fetch|pull|clone|bundle)\b|remote (add|remove) backup|retention run$"
+    r"|scopes (--store \S+ )?(push|fetch|pull|clone|bundle)\b|remote (add|set-url|rename|remove)|show (origin|mr)"
 )
 
 
@@ -130,15 +119,15 @@ def make_store(directory):
     store.imported = store.run("cat", "conv-002", "--json")["id"]
     store.run("new", "--id", "leaky")
     store.run("append", "leaky", f"sk_live_{MIXED[:24]}")
-    store.secret = json.loads(store.run_main("secrets", "scan", "--json").stdout)["secrets"][0]["id"]
+    store.secret = json.loads(store.run_main("secrets", "list", "--json").stdout)["secrets"][0]["id"]
     for name in ("reviewer", "tester", "carol"):
         store.run("agents", "register", name, "--capability", "review", "--json")
     store.fork("The login fails on Safari.")
     store.run("agents", "register", "analyst", "--depends-on", "Seeds")
     for fact_id, key in (("budget", "Seeds"), ("cache", "Strategies"), ("samesite", "Constraints")):
         store.run("facts", "propose", store.id, key, f"about the {fact_id}", "--data", json.dumps({"id": fact_id}))
-    store.run("branch", store.id, "again", "--no-switch")
-    store.run("branch", store.id, "release", "--no-switch")
+    store.run("branch", store.id, "again")
+    store.run("branch", store.id, "release")
     for number in range(5):
         store.append("fix", f"fix {number}")
         store.message = store.append(
@@ -162,7 +151,7 @@ def make_store(directory):
         "try-2": "main~1",
         "try-sqlite": "main~1",
     }.items():
-        store.run("branch", store.id, name, "--from", start, "--no-switch")
+        store.run("branch", store.id, name, "--from", start)
         store.append(name, f"A word on {name}.")
     store.candidates = [
         store.append("main", text)
@@ -194,6 +183,7 @@ def workspace(tmp_path, monkeypatch, sealed_world):
     (directory / "ci" / "scopes-check.toml").touch()
     (directory / "last.sarif").write_text('{"runs": []}')
     (directory / "run.jsonl").write_text(MESSAGE_LIST)
+    (directory / "why.json").write_text('{"reasoning": "no server state"}')
     for name in ("reviewer.json", "card.json"):
         (directory / name).write_text('{"name": "cook"}')
     (directory / "messages.jsonl").write_text(MESSAGE_LINE * 2)
@@ -240,6 +230,16 @@ def with_names(store, path, words):
         "k3x9.2": f"{store.entry}.2",
         "conv-042": store.id,
         "3f2a91c0": store.secret,
+        "3fa9": store.secret,
+        "try": "try-1",
+        "try~1": "try-1~1",
+        "conv-001/try": "conv-001/try-1",
+        "mr/3": "mr/1",
+        "@architect": "@review",
+        "fq7x2m": store.message,
+        "9ce2kd": store.decision,
+        "conv-007": "run-1",
+        "conv-008": "run-2",
         "3f2a9c1e": store.candidates[1],
         "3f2a9c1e.1": f"{store.candidates[0]}.1",
         "3f2a9c1e.2": f"{store.candidates[0]}.2",
@@ -247,8 +247,10 @@ def with_names(store, path, words):
     }
     if "k3x9" in words:
         names["k3x9"] = id_for(store, path, words)
-    if "3f2a" in words:
-        names["3f2a"] = store.list_conflicts()[0]["id"]
+    if path[0] == "mr":
+        names["3"] = "1"
+    if "cookies" in words and path[0] == "conflicts":
+        names["cookies"] = store.list_conflicts()[0]["id"]
     return [names.get(word, word) for word in words]
 
 
@@ -257,7 +259,7 @@ def id_for(store, path, words):
     if path[0] == "memory":
         return store.entry
     if path[-1] == "undo" or "operations" in path:
-        return store.run("operations", "list", "--json")["operations"][0]["id"]
+        return store.run("operations", "-a", "--json")["operations"][0]["id"]
     return store.decision if "--data" in words else store.imported if "--original" in words else store.message
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from scopes.cli.command_help import read_docs
 from scopes.cli.command_line import LONG, SHORT, before_separator, split_words
+from scopes.cli.parser import build_parser
 from scopes.cli.table import TABLE
 from tests.cli.running import PRODUCT, scopes
 
@@ -74,6 +75,7 @@ def is_command(words):
         return True  # a group, or the beginning of an f-string
     docs = read_docs(line.command)
     known = {name for option in docs.options for name in option.names} | set(LONG) | {f"-{name}" for name in SHORT}
+    known |= {name for parameter in build_parser(line.command).params for name in parameter.opts}  # also hidden ones
     given = before_separator(line.rest)
     return all(re.sub(r"=.*|[.:'\"]+$", "", word) in known for word in given if re.match(r"--?[a-zA-Z]", word))
 

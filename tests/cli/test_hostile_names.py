@@ -17,7 +17,7 @@ def named(run, bare):
     """A conversation with two branches, in a store with a remote that has it."""
     run("new")
     run("append", "conv-001", "--as", "ann", "one")
-    run("branch", "conv-001", HOSTILE)
+    run("switch", "-c", "conv-001", HOSTILE)
     run("append", BRANCH, "--as", "bob", "two")
     run("append", "conv-001/main", "--as", "ann", "three")
     run("remote", "add", "origin", str(bare))

@@ -59,13 +59,13 @@ def test_a_script_can_follow_an_entry_to_its_messages(remembered):
 
 
 def test_a_dry_run_prints_the_result_and_stores_nothing(remembered):
-    operations = remembered.run("conv", "operations", "list")
+    operations = remembered.run("conv", "operations", "-a")
     preview = remembered.run("memory", "update", "--dry-run", "--json")
     assert (preview["dry_run"], preview["entries"][0]["decisions"]) == (True, ["We agreed on SameSite=Lax."])
     assert "operation" not in preview
     assert remembered.run("memory", "add", "A note", "--dry-run") == "would add: A note\n"
     assert remembered.run("memory", "add", "A note", "--dry-run", "--json")["dry_run"] is True
-    assert remembered.run("conv", "operations", "list") == operations
+    assert remembered.run("conv", "operations", "-a") == operations
     assert remembered.run("memory", "list") == ""
     remembered.run("memory", "update")
     action = remembered.run("memory", "actions").split("\t")[0]

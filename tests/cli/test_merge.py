@@ -156,12 +156,11 @@ def test_a_rule_may_forbid_the_merge(conflicting):
 
 
 MIXTURES = {
-    "nothing": ((), "no source branch given", "--source"),
-    "empty source": (("--source", ""), "no source branch given", "--source"),
+    "nothing": ((), "merge needs a branch to merge", "branches of"),
+    "empty source": (("--source", ""), "merge needs a branch to merge", "branches of"),
     "both ends": (("--continue", "--abort"), "cannot be combined", "leave out"),
-    "source and continue": (("--continue", "--source", "fix"), "--continue", "only --branch"),
-    "strategy and abort": (("--abort", "--strategy", "ours"), "--abort", "only --branch"),
-    "dry run and continue": (("--continue", "--dry-run"), "--continue", "only --branch"),
+    "source and continue": (("--continue", "--source", "fix"), "--continue", "scopes merge [CONV] --continue"),
+    "strategy and abort": (("--abort", "--strategy", "ours"), "--abort", "scopes merge [CONV] --abort"),
     "branch and source": (("--source", "fix", "--branch", "main"), "--branch", "--target"),
 }
 
@@ -191,7 +190,7 @@ def test_bad_input_has_its_exit_code(conversation, case):
     words, code = BAD[case]
     conversation.append("main", "more")
     for name in ("try-a", "try-b"):
-        conversation.run("conv", "branch", conversation.id, name, "--no-switch")
+        conversation.run("conv", "branch", conversation.id, name)
     assert conversation.run_main("conv", "merge", conversation.id, *words).returncode == code
 
 
@@ -261,7 +260,7 @@ def test_several_stopped_merges_are_distinguished_by_branch(stopped):
         "--abort"
         in stopped.run_refused("conv", "merge", stopped.id, "--source", "fix", "--target", "main", code=1)["hint"]
     )
-    stopped.run("conv", "branch", stopped.id, "other", "--from", "main", "--no-switch")
+    stopped.run("conv", "branch", stopped.id, "other", "--from", "main")
     again = stopped.run("conv", "merge", stopped.id, "--source", "fix", "--target", "other", "--json", code=3)["branch"]
     error = stopped.run_refused("conv", "merge", stopped.id, "--abort", code=5)
     assert again in error["hint"]
@@ -274,7 +273,7 @@ def test_two_concurrent_merges_into_one_target_both_succeed(conversation):
     """Neither loses the other's messages, whichever comes first."""
     conversation.append("main", "on main")
     for name in ("left", "right"):
-        conversation.run("conv", "branch", conversation.id, name, "--from", conversation.first, "--no-switch")
+        conversation.run("conv", "branch", conversation.id, name, "--from", conversation.first)
         conversation.append(name, f"from {name}")
     lines = [
         command_line(
@@ -317,11 +316,11 @@ def test_changes_lists_a_merge_and_what_was_decided_in_it(stopped):
 
 
 def test_operations_name_the_merged_branches(stopped):
-    kinds = [row["kind"] for row in stopped.run("operations", "list", "--json")["operations"]]
+    kinds = [row["kind"] for row in stopped.run("operations", "-a", "--json")["operations"]]
     assert kinds[0] == "merge-conflict"
     stopped.resolve(stopped.conflict, "--take", "source")
     stopped.continue_merge()
-    rows = stopped.run("operations", "list", "-n", "2", "--json")["operations"]
+    rows = stopped.run("operations", "-a", "-n", "2", "--json")["operations"]
     assert [row["kind"] for row in rows] == ["merge", "resolve"]
 
 
@@ -374,7 +373,7 @@ def test_in_a_pipe_a_merge_that_had_nothing_to_do_says_so(conversation):
 @pytest.mark.parametrize("step", ["--continue", "--abort"])
 def test_a_step_of_a_merge_takes_no_source(stopped, step):
     """The error was that the source was given twice."""
-    assert stopped.run_refused("merge", stopped.id, "fix", step, code=2)["message"] == f"{step} takes no source"
+    assert f"{step} takes no source" in stopped.run_refused("merge", stopped.id, "fix", step, code=2)["message"]
 
 
 def test_a_merge_of_an_earlier_message_is_not_called_by_the_branch(conflicting):

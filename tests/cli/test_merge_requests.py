@@ -14,9 +14,7 @@ def branches(conversation):
 
 def opened(conversation, *options):
     source = "fix"
-    return conversation.run(
-        "merge-requests", "open", conversation.id, "--source", source, "--title", "Review", "--json", *options
-    )
+    return conversation.run("mr", "open", conversation.id, "--source", source, "--title", "Review", "--json", *options)
 
 
 def test_a_request_is_opened_shown_and_merged_through_its_conflict(branches):
@@ -31,9 +29,9 @@ def test_a_request_is_opened_shown_and_merged_through_its_conflict(branches):
     assert branches.run("mr", "merge", branches.id, "1", "--json", code=3)["result"] == "conflict"
     branches.run("conflicts", "resolve", branches.id, "1", "--take", "source", "--continue", "--json")
     assert branches.run("mr", "list", "--json")["merge_requests"] == []
-    (row,) = branches.run("conv", "merge-requests", "list", branches.id, "--state", "all", "--json")["merge_requests"]
+    (row,) = branches.run("conv", "mr", "list", branches.id, "--state", "all", "--json")["merge_requests"]
     assert row["state"] == "merged"
-    assert row["merge"] == branches.run("merge-requests", "show", row["id"], "--json")["merge"]
+    assert row["merge"] == branches.run("mr", "show", row["id"], "--json")["merge"]
 
 
 def test_a_row_in_a_pipe_has_every_column(branches):
@@ -48,7 +46,7 @@ def test_a_closed_request_is_refused_with_the_next_command(branches):
     opened(branches)
     closed = branches.run("mr", "close", branches.id, "1", "--reason", "later", "--json")
     assert (closed["state"], closed["reason"]) == ("closed", "later")
-    assert "merge-requests open" in branches.run_refused("mr", "merge", branches.id, "1", code=1)["hint"]
+    assert "mr open" in branches.run_refused("mr", "merge", branches.id, "1", code=1)["hint"]
     assert branches.run_refused("mr", "show", branches.id, "9", code=4)["kind"] == "not-found"
 
 

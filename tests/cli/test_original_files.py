@@ -36,7 +36,7 @@ def test_an_export_on_the_other_machine_has_the_same_bytes(run, tmp_path, agent)
     write(tmp_path / "session.jsonl", SESSIONS[agent]())
     run("import", "session.jsonl")
     run("remote", "add", "origin", str(tmp_path / "bare.git"))
-    pushed = json.loads(run("push", "--all", "--with-sources", "--json").stdout)
+    pushed = json.loads(run("push", "--all", "--originals", "--json").stdout)
     assert pushed["sources"][0] == {"conversation": "conv-001", "files": 1, "status": "new"}
     run("clone", str(tmp_path / "bare.git"), str(tmp_path / "b"))
     assert (
@@ -49,7 +49,7 @@ def test_a_secret_outside_of_messages_keeps_the_file_here(run, tmp_path):
     write(tmp_path / "session.jsonl", [*claude_records(), {"type": "environment", "KEY": KINDS[1][1]}])
     run("import", "session.jsonl")
     run("remote", "add", "origin", str(tmp_path / "bare.git"))
-    done = run("push", "--all", "--with-sources", code=1)
+    done = run("push", "--all", "--originals", code=1)
     assert "conv-001\tnew\t" in done.stdout
     assert "conv-001\toriginal files\trefused\t0\t" in done.stdout
     assert "original files with a possible secret were not pushed" in done.stderr
@@ -58,5 +58,5 @@ def test_a_secret_outside_of_messages_keeps_the_file_here(run, tmp_path):
 def test_files_are_not_deleted_with_the_option(run, tmp_path):
     run("new")
     run("remote", "add", "origin", str(tmp_path / "bare.git"))
-    done = run("push", "conv-001", "--delete", "--with-sources", code=2)
+    done = run("push", "conv-001", "--delete", "--originals", code=2)
     assert "--delete cannot be combined with other options of push" in done.stderr

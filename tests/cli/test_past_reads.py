@@ -57,9 +57,9 @@ READS = {
     "tag": ("tag", "conv-001"),
     "conflicts list": ("conflicts", "list", "conv-001"),
     "conflicts show": ("conflicts", "show", "conv-001", "1"),
-    "merge-requests list": ("merge-requests", "list", "conv-001", "--state", "all"),
-    "operations list": ("operations", "list"),
-    "operations show": ("operations", "show", "{operation}"),
+    "merge-requests list": ("mr", "list", "conv-001", "--state", "all"),
+    "operations list": ("operations", "-a"),
+    "operations show": ("operations", "{operation}"),
     "tokens count": ("tokens", "conv-001"),
     "agents list": ("agents", "list"),
     "agents show": ("agents", "show", "alice"),
@@ -104,7 +104,7 @@ CHANGES = (
     ("facts", "propose", "conv-001", "Seeds", "the parser is small", "--data", '{"id": "small"}'),
     ("facts", "accept", "conv-001", "small"),
     ("send", "conv-001/main", "--as", "bob", "--to", "@parse", "see the parser"),
-    ("merge-requests", "open", "conv-001", "--source", "fix", "--title", "Fix"),
+    ("mr", "open", "conv-001", "fix", "-m", "Fix"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
     ("new", "another"),
     ("append", "conv-002", "--as", "bob", "hello parser"),
@@ -136,7 +136,7 @@ def make_conversation(path, patch):
 
 
 def read_newest(made):
-    return made.run("operations", "list", "--json")["operations"][0]["id"]
+    return made.run("operations", "-a", "--json")["operations"][0]["id"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -211,7 +211,7 @@ RANDOM_CHANGES = (
     ("append", "conv-001/fix", "--as", "bob", "it is not"),
     ("append", "conv-001/main", "--kind", "decision", "--topic", "cache", "redis"),
     ("append", "conv-001/fix", "--kind", "decision", "--topic", "cache", "none"),
-    ("branch", "conv-001", "side", "--no-switch"),
+    ("branch", "conv-001", "side"),
     ("append", "conv-001/side", "aside"),
     ("delete-branch", "conv-001", "side", "--force"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
@@ -243,7 +243,7 @@ RANDOM_READS = (
     ("why", "conv-001", "--topic", "cache"),
     ("tokens", "conv-001"),
     ("memory", "list"),
-    ("operations", "list"),
+    ("operations", "-a"),
 )
 
 
@@ -351,7 +351,7 @@ def test_names_with_positions_count_from_the_earlier_state(made):
 
 def test_a_read_that_fails_now_may_work_in_the_past_and_the_other_way_round(made):
     before = clock.now()
-    made.run("branch", made.id, "side", "--no-switch")
+    made.run("branch", made.id, "side")
     made.append("side", "aside")
     between = clock.now()
     made.run("delete-branch", made.id, "side", "--force")

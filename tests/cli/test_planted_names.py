@@ -50,10 +50,10 @@ def store(tmp_path_factory):
         (directory / f"{TOKEN}.py").write_text("x = 1\n")
         lines = json.dumps({"author": "carol", "text": "deploy", "files": [{"path": f"{TOKEN}.py", "op": "edit"}]})
         store.run("append", store.id, "--jsonl", "-", given=lines + "\n")
-        store.run("branch", store.id, f"fix/{TOKEN}")
+        store.run("switch", "-c", store.id, f"fix/{TOKEN}")
         store.run("tag", store.id, TOKEN)
         store.run("rename", store.id, "--title", f"use {TOKEN}")
-        store.run("remote", "add", "origin", str(path / "remote.git"), "--no-probe")
+        store.run("remote", "add", "origin", str(path / "remote.git"))
     finally:
         clock.random_bytes = before
         patch.undo()

@@ -96,23 +96,20 @@ def test_hex_and_words_that_lines_divide_leave_as_the_manual_says(forms, tmp_pat
 
 
 def test_the_scan_finds_every_kind_in_every_form_and_shows_none(forms):
-    done = forms.run("secrets", "scan", *(forms.ids[form] for form in FORMS), "--json")
-    found = json.loads(done.stdout)
-    assert done.returncode == 1
-    rules = {}
-    for row in found["secrets"]:
-        rules.setdefault(row["conversation"], set()).add(row["rule"])
     for form in FORMS:
-        missing = {kind for kind, _ in KINDS} - rules[forms.ids[form]]
-        assert missing == set() or rules[forms.ids[form]] == {"auth-header"} | ({kind for kind, _ in KINDS} - missing)
-    for kind, secret in KINDS:
-        assert leaked_parts(kind, secret, done.stdout) == [], kind
+        done = forms.run("secrets", "list", forms.ids[form], "--json")
+        assert done.returncode == 1
+        rules = {row["rule"] for row in json.loads(done.stdout)["secrets"]}
+        missing = {kind for kind, _ in KINDS} - rules
+        assert missing == set() or rules == {"auth-header"} | ({kind for kind, _ in KINDS} - missing)
+        for kind, secret in KINDS:
+            assert leaked_parts(kind, secret, done.stdout) == [], kind
 
 
 def test_the_kept_scan_has_no_part_of_a_secret(forms, monkeypatch, tmp_path):
     """The file of the last scan has ids alone."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    forms.run("secrets", "scan")
+    forms.run("secrets", "list")
     (kept,) = tmp_path.rglob("secrets.json")
     for kind, secret in KINDS:
         assert leaked_parts(kind, secret, kept.read_text()) == [], kind
@@ -148,7 +145,7 @@ def test_some_subjects_of_these_stores_are_cut_in_the_middle_of_a_secret():
 def test_a_cut_title_does_not_leave_where_everything_else_is_allowed(cuts, tmp_path):
     """The secrets of a conversation are on the allow-list; what its title has left of one has no id, and is replaced."""
     name, (kind, secret) = next(iter(cuts.ids)), KINDS[0]
-    for row in json.loads(cuts.run("secrets", "scan", cuts.ids[name], "--json").stdout)["secrets"]:
+    for row in json.loads(cuts.run("secrets", "list", cuts.ids[name], "--json").stdout)["secrets"]:
         cuts.run("secrets", "allow", row["id"])
     done, text = leaving(cuts, "export as Markdown", name, tmp_path)
     assert done.returncode == 0, done.stderr

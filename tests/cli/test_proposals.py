@@ -204,7 +204,7 @@ def test_of_several_processes_that_accept_one_accepts(proposed):
 
 def test_a_conflict_between_two_reviews_is_resolved_like_any_other(proposed):
     """S4-58: the side that is taken has the state, on the merged branch too."""
-    proposed.run("branch", proposed.id, "review", "--from", proposed.proposal, "--no-switch")
+    proposed.run("branch", proposed.id, "review", "--from", proposed.proposal)
     proposed.run("proposals", "accept", f"{proposed.id}/review", proposed.proposal, "--no-apply")
     proposed.run("proposals", "reject", f"{proposed.id}/main", proposed.proposal, "--reason", "poor-timing")
     done = proposed.run("merge", proposed.id, "--source", "review", "--target", "main", "--json", code=3)

@@ -1,4 +1,4 @@
-"""`scopes purge`, `redact` and `retention` on the command line: what they ask, print and refuse."""
+"""`scopes purge`, and `redact` on the command line: what they ask, print and refuse."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def test_a_whole_conversation_goes_when_a_script_says_so(planted, tmp_path):
     assert find_word(WORD, tmp_path) == []
 
 
-@pytest.mark.parametrize("option", ["--search", "--file", "--source"])
+@pytest.mark.parametrize("option", ["--search", "--file"])
 @pytest.mark.every_case("each looks for what it is given in its own way")
 def test_an_empty_search_finds_no_message(planted, option):
     before = planted.run("log", planted.name, "--json")
-    planted.run_refused("purge", option, "", "--yes", code=4 if option == "--source" else 2)
+    planted.run_refused("purge", option, "", "--yes", code=2)
     assert planted.run("log", planted.name, "--json") == before
 
 
@@ -172,35 +172,27 @@ def test_a_redacted_copy_is_made_and_listed(planted):
     assert {row["id"] for row in planted.run("list", "--json")["conversations"]} == {planted.id, planted.name, "shared"}
 
 
-def test_retention_lists_first_and_removes_only_on_command(planted, tmp_path):
-    assert planted.run("retention", "status", "--json")["due"] == []
-    planted.run("config", "scopes.retention.all.age", "2 years", "--json")
+def test_what_is_older_is_listed_first_and_removed_only_on_command(planted, tmp_path):
+    assert planted.run("purge", "--older-than", "2 years", "--dry-run", "--json")["conversations"] == []
     old = '{"author": {"name": "carol", "kind": "human"}, "text": "old", "time": "2019-01-01T00:00:00Z"}\n'
     name = planted.run("conv", "new", "--json")["id"]
     planted.run("append", name, "--jsonl", "-", "--json", given=old)
-    assert [row["conversation"] for row in planted.run("retention", "run", "--dry-run", "--json")["due"]] == [name]
-    planted.run("retention", "run", "--json", code=1)
-    assert planted.run("retention", "run", "--yes", "--json")["conversations"] == 1
-    done = planted.run("retention", "run", "--yes", "--json")  # as cron runs it, each day
-    assert done["due"] == []
-    assert [note["text"] for note in done["notes"]] == ["no conversation is older than the rules keep it"]
+    assert planted.run("purge", "--older-than", "2 years", "--dry-run", "--json")["conversations"] == [name]
+    planted.run_refused("purge", "--older-than", "2 years", code=1)
+    assert planted.run("purge", "--older-than", "2 years", "--yes", "--json")["conversations"] == 1
+    done = planted.run("purge", "--older-than", "2 years", "--yes", "--json")  # as cron runs it, each day
+    assert [note["text"] for note in done["notes"]] == ["no conversation is older than that"]
 
 
-def test_retention_without_a_rule_says_so_and_is_no_failure(planted):
-    done = planted.run("retention", "run", "--yes", "--json")
-    assert ["no rule is set" in note["text"] for note in done["notes"]] == [True]
-
-
-def test_retention_names_the_titles_that_go_and_the_remotes_before_anything_does(planted):
-    planted.run("config", "scopes.retention.all.age", "2 years", "--json")
+def test_the_titles_that_go_with_what_is_older_are_named_before_anything_does(planted):
     words = "Login before Friday comes before everything else"
     old = f'{{"author": {{"name": "carol", "kind": "human"}}, "text": "{words}", "time": "2019-01-01T00:00:00Z"}}\n'
     name = planted.run("conv", "new", "--json")["id"]
     planted.run("append", name, "--jsonl", "-", "--json", given=old)
     planted.run("rename", planted.name, "--title", f"Note: {words}", "--json")
-    texts = [note["text"] for note in planted.run("retention", "run", "--dry-run", "--json")["notes"]]
+    texts = [note["text"] for note in planted.run("purge", "--older-than", "2 years", "--dry-run", "--json")["notes"]]
     assert texts == [f"the title of {planted.name} quotes it, and goes"]
-    done = planted.run("retention", "run", "--yes", "--json")
+    done = planted.run("purge", "--older-than", "2 years", "--yes", "--json")
     assert texts[0] in [note["text"] for note in done["notes"]]
 
 

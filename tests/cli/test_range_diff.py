@@ -42,7 +42,7 @@ def test_a_difference_is_exit_code_1_and_json_has_the_pairs(rebased):
 
 def test_a_changed_message_has_its_changed_lines_below_it(rebased):
     for name, text in (("x", "one two three four"), ("y", "one two three five")):
-        rebased.run("conv", "branch", "conv-001", name, "--no-switch")
+        rebased.run("conv", "branch", "conv-001", name)
         rebased.append(name, text)
     shown = rebased.run("diff", "--range", "x", "y", code=1).splitlines()
     assert shown[1:] == ["    @@ -1 +1 @@", "    -one two three four", "    +one two three five"]

@@ -35,7 +35,7 @@ def drawn(answer):
     answer("conv", "new")
     append = ("conv", "append", "conv-001", "--as", "carol", "--branch")
     answer(*append, "main", "a")
-    answer("conv", "branch", "conv-001", "fix", "--no-switch")
+    answer("conv", "branch", "conv-001", "fix")
     answer(*append, "main", "b")
     return answer(*append, "fix", "c")["id"]
 
@@ -127,7 +127,7 @@ def test_the_undo_of_a_skip_names_what_was_skipped(answer, divided):
     ("cherry-pick", "conv-001"),
     ("rebase", "conv-001", "--continue", "--abort"),
     ("rebase", "conv-001", "--onto", "main", "--skip"),
-    ("cherry-pick", "conv-001", "--abort", "--dry-run"),
+    ("cherry-pick", "conv-001", "--abort", "--skip"),
 ])  # fmt: skip
 def test_no_step_or_several_steps_are_a_usage_error(answer, words):
     answer("conv", "new")
@@ -139,5 +139,5 @@ def test_no_step_or_several_steps_are_a_usage_error(answer, words):
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
 def test_help_explains_the_steps(verb):
     shown = scopes("conv", verb, "--help", table=PRODUCT).stdout
-    for word in ("--continue", "--skip", "--abort", "--dry-run", "--branch", "examples:"):
+    for word in ("--continue", "--skip", "--abort", "--dry-run", "examples:"):
         assert word in shown

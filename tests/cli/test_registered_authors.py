@@ -68,9 +68,7 @@ def test_a_command_that_fails_has_its_error_alone(team):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--to", "dora", "--neutral"), "--to cannot be combined with --neutral"),
-        (("--to", "dora", "--capability", "review"), "--capability goes with --neutral"),
-        ((), "nobody is named to resolve the conflict"),
+        (("--to", "dora", "--to", "ann"), "a conflict is handed to one agent"),
     ],
 )
 def test_options_that_name_no_one_or_two_are_refused_with_what_is_wrong(team, words, message):

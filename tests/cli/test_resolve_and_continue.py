@@ -107,10 +107,10 @@ def test_undo_names_the_active_branch_and_the_merge_that_is_in_progress_again(di
 
 def test_the_operation_log_marks_operations_of_one_command(disagreed):
     *_, done = finish(disagreed)
-    newest, earlier = disagreed.run("conv", "operations", "list").splitlines()[:2]
+    newest, earlier = disagreed.run("conv", "operations", "-a").splitlines()[:2]
     assert f"(one step with {done['operation'][:8]})" in newest
     assert "one step" not in earlier
-    shown = disagreed.run("conv", "operations", "show", done["continued"]["operation"])
+    shown = disagreed.run("conv", "operations", done["continued"]["operation"])
     assert f"With: {done['operation']} (one step of undo)" in shown
 
 

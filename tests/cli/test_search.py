@@ -45,7 +45,7 @@ def test_a_second_search_indexes_nothing(searchable):
 def test_the_name_of_a_hit_works_in_cat_and_branch(searchable):
     name = searchable.run_main("conv", "search", "overflows", "--format", "{id}").stdout.strip()
     assert searchable.run("conv", "cat", name, "--json")["text"] == "The parser overflows its stack."
-    assert searchable.run("conv", "branch", searchable.id, "again", "--from", name, "--json")["name"] == "again"
+    assert searchable.run("conv", "switch", "-c", searchable.id, "again", name, "--json")["name"] == "again"
 
 
 def test_in_a_pipe_each_hit_is_a_row(searchable):

@@ -211,7 +211,7 @@ def test_the_name_of_a_field_of_a_typed_message_is_looked_at(store, door):
 @pytest.mark.parametrize("door", [door for door in READERS if "--task" not in door])
 def test_names_of_authors_and_branches_are_replaced(store, tmp_path, door):
     store.append("main", "hello", author=TOKEN)
-    store.run("branch", store.id, KEY)
+    store.run("switch", "-c", store.id, KEY)
     store.append(KEY, "on the branch", author=TOKEN)
     where = door.replace("CONV", f"CONV/{KEY}")
     assert run(store, where).returncode == 1

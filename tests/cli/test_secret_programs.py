@@ -19,7 +19,7 @@ TOKEN = KINDS[1][1]
 KEEP = f'{sys.executable} -c \'import sys; open("read.txt", "a").write(sys.stdin.read() + chr(10))\''
 
 # How commands of the table let content out of the store. Options of the user: they refuse, unless told otherwise.
-GATED = {"bundle", "checkout", "context", "export", "history", "memory", "push"}
+GATED = {"checkout", "context", "export", "history", "memory", "push"}
 # They replace: a program or an agent reads it.
 REPLACING = {"acp", "agents", "bisect", "check", "compact", "facts", "inbox", "mcp", "resume", "send", "summarize"}
 # They print for the user, or write into the store, into its directories or into the configuration of programs.
@@ -27,7 +27,7 @@ NONE = {
     "abandon", "amend", "append", "blame", "branch", "cat", "changes", "cherry-pick", "clone", "collaborate",
     "completion", "config", "conflicts", "decisions", "delete", "delete-branch", "diff", "doctor", "fetch", "files",
     "gc", "purge", "redact", "retention",
-    "help", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
+    "help", "import", "init", "list", "log", "merge", "mr", "new", "operations", "proposals", "pull",
     "range-diff", "rebase", "reproject", "redo", "remote", "rename", "retract", "rewind", "search", "secrets", "setup", "show",
     "stats", "switch", "tag", "tokens", "uncompact", "undo", "usage", "verify", "version", "watch", "why",
 }  # fmt: skip

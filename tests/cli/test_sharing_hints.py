@@ -62,7 +62,7 @@ def test_a_removed_tag_and_one_that_has_moved_come_back(run, shared):
 
 @pytest.mark.parametrize("active", ["main", "try"])
 def test_a_branch_that_was_deleted_there_is_deleted_here(run, shared, active):
-    run("branch", "conv-001", "try")
+    run("switch", "-c", "conv-001", "try")
     run("append", "conv-001/try", "--as", "carol", "an idea")
     run("push", "conv-001")
     run("fetch", store="b")
@@ -74,7 +74,7 @@ def test_a_branch_that_was_deleted_there_is_deleted_here(run, shared, active):
 
 
 def test_a_branch_that_was_deleted_here_is_got_again(run, shared):
-    run("branch", "conv-001", "try")
+    run("switch", "-c", "conv-001", "try")
     run("push", "conv-001")
     run("fetch", store="b")
     run("delete-branch", "conv-001", "try", store="b")
@@ -86,12 +86,11 @@ def test_a_branch_that_was_deleted_here_is_got_again(run, shared):
 
 
 @pytest.mark.parametrize("verb", ["push", "fetch", "pull"])
-@pytest.mark.parametrize("words", [("conv-001", "origin"), ("origin", "conv-001")])
-def test_a_remote_among_the_names_is_named_by_the_option_instead(run, shared, verb, words):
-    refused = run(verb, *words, code=4).stderr
+def test_a_remote_behind_the_names_is_named_first_instead(run, shared, verb):
+    refused = run(verb, "conv-001", "origin", code=4).stderr
     assert "error: origin is a remote, and no conversation" in refused
     [words] = commands(refused)
-    assert words == [verb, "conv-001", "--remote", "origin"]
+    assert words == [verb, "origin", "conv-001"]
     run(*words)
 
 
@@ -158,7 +157,7 @@ def test_everything_that_a_remote_has_lost_is_sent_again(run, shared):
     run("push", "--delete", "conv-001", "--yes", store="b")
     [push] = commands(run("fetch").stderr)
     run(*push)
-    run("fetch", "--manifests", store="b")
+    run("fetch", "--list", store="b")
     assert "conv-001" in run("list", "--remote", "origin", store="b").stdout
 
 
@@ -219,7 +218,7 @@ def branches(run, store="a"):
 @pytest.mark.parametrize("active", ["main", "mine"])
 @pytest.mark.slow
 def test_a_branch_that_two_have_renamed_gets_its_name_again(run, shared, active):
-    run("branch", "conv-001", "try")
+    run("switch", "-c", "conv-001", "try")
     run("push", "conv-001")
     run("fetch", store="b")
     run("rename", "conv-001/try", "mine")
@@ -237,8 +236,8 @@ def test_a_branch_that_two_have_renamed_gets_its_name_again(run, shared, active)
 
 @pytest.mark.slow
 def test_the_active_branch_is_named_whoever_named_it_before(run, shared):
-    run("branch", "conv-001", "try")
-    run("branch", "conv-001", "other")
+    run("switch", "-c", "conv-001", "try")
+    run("switch", "-c", "conv-001", "other")
     run("push", "conv-001")
     run("fetch", store="b")
     run("switch", "conv-001", "try", store="b")
@@ -257,28 +256,6 @@ def test_a_push_that_sends_something_new_names_what_others_have_deleted(run, two
     run("append", "conv-003", "--as", "dave", "more", store="b")
     assert "1 conversation was deleted on origin: conv-002" in run("push", "conv-003", store="b").stderr
     assert "deleted on" not in run("fetch", store="b").stderr
-
-
-@pytest.mark.slow
-def test_a_store_with_manifests_names_what_others_have_deleted(run, two):
-    run("clone", two, "c", "--manifests")
-    run("fetch", "--all", store="c")
-    name = next(
-        row["id"]
-        for row in json.loads(run("list", "--json", store="c").stdout)["conversations"]
-        if row["title"] == "Logout"
-    )
-    run("push", "--delete", "conv-002", "--yes")
-    assert f"1 conversation was deleted on origin: {name}" in run("fetch", store="c").stderr
-    assert "deleted on" not in run("fetch", store="c").stderr
-
-
-@pytest.mark.slow
-def test_what_is_known_of_a_remote_by_manifests_alone_is_counted(run, two):
-    run("clone", two, "c", "--manifests")
-    shown = json.loads(run("remote", "show", "--json", store="c").stdout)
-    listed = json.loads(run("list", "--remote", "origin", "--json", store="c").stdout)["conversations"]
-    assert (shown["conversations"], shown["here"]) == (len(listed), 0) == (2, 0)
 
 
 def test_an_undo_says_that_it_passes_over_a_push_once(run, shared):
@@ -318,7 +295,7 @@ def test_an_undo_after_a_push_that_learned_what_was_purged_takes_back_ones_own_c
     run("new", "Of b", store="b")
     run("append", "conv-003", "--as", "dave", "mine", store="b")
     run("push", "conv-003", store="b")
-    assert "what others have purged" in run("operations", "list", store="b").stdout
+    assert "what others have purged" in run("operations", "-a", store="b").stdout
     assert "append to conv-003/main" in run("undo", store="b").stdout
 
 
@@ -332,20 +309,20 @@ def test_the_error_of_who_has_another_name_now_says_whose_work_the_last_is(run, 
 
 
 def test_a_bundle_as_a_remote_is_called_read_only(run, shared):
-    run("bundle", "create", "talks.bundle", "conv-001")
+    run("push", "talks.bundle", "conv-001")
     added = run("remote", "add", "usb", "talks.bundle").stderr
     assert "talks.bundle is a bundle, which is only read" in added
     assert "as-branches" not in added
-    run("fetch", "--remote", "usb")
+    run("fetch", "usb")
 
 
 @pytest.mark.slow
 def test_a_later_bundle_with_less_is_no_deletion(run, two):
-    run("bundle", "create", "talks.bundle", "conv-001", "conv-002")
+    run("push", "talks.bundle", "conv-001", "conv-002")
     run("remote", "add", "usb", "talks.bundle", store="b")
-    run("fetch", "--remote", "usb", store="b")
-    run("bundle", "create", "talks.bundle", "conv-001", "--force")
-    assert "deleted on" not in run("fetch", "--remote", "usb", store="b").stderr
+    run("fetch", "usb", store="b")
+    run("push", "talks.bundle", "conv-001", "--force")
+    assert "deleted on" not in run("fetch", "usb", store="b").stderr
 
 
 @pytest.mark.parametrize("words", [("new", "--title"), ("rename", "conv-001", "--title")])

@@ -107,7 +107,7 @@ def test_a_source_is_also_named_after_its_conversation(conversation):
     assert conversation.run("merge", f"{conversation.id}/fix", "--json")["result"] == "fast-forward"
     conversation.append("fix", "again")
     assert conversation.run("merge", conversation.id, "fix", "--json")["result"] == "fast-forward"
-    assert conversation.run_refused("merge", conversation.id, code=2)["message"] == "no source branch given"
+    assert conversation.run_refused("merge", conversation.id, code=2)["message"] == "merge needs a branch to merge"
     assert conversation.run_refused("merge", conversation.id, "fix", "--source", "fix", code=2)
 
 

@@ -13,7 +13,7 @@ def decide(conversation, branch, decision, topic="db"):
 def two(conversation):
     """Alt is active; merges of alt and b2 into main both stopped, in this order, on different decisions."""
     for name in ("alt", "b2"):
-        conversation.run("conv", "branch", conversation.id, name, "--from", "main", "--no-switch")
+        conversation.run("conv", "branch", conversation.id, name, "--from", "main")
     decide(conversation, "main", "files")
     decide(conversation, "main", "REST", "api")
     decide(conversation, "alt", "SQLite")
@@ -44,7 +44,7 @@ def test_hints_of_the_second_merge_name_its_conflict_by_number_and_its_branch(tw
 
 def test_the_number_of_an_open_conflict_stays_when_another_merge_begins(two):
     """Merges were listed by name: a3 came before alt."""
-    two.run("conv", "branch", two.id, "a3", "--from", "b2", "--no-switch")
+    two.run("conv", "branch", two.id, "a3", "--from", "b2")
     two.run("conv", "merge", two.id, "a3", "--target", "main", "--json", code=3)
     assert [(row["number"], row["key"]) for row in two.list_conflicts()] == [(1, "decisions/db"), (2, "decisions/api")]
 

@@ -61,7 +61,7 @@ def test_undo_bisect_and_blame_show_the_document_of_a_typed_message(conversation
     by = f"append to {conversation.id}/main by planner: '{subject}' (1 message)"
     assert f"would undo: {by}" in conversation.run("undo", "--dry-run", "--as", "planner")
     assert f"undone: {by}" in conversation.run("undo", "--as", "planner")
-    assert f"undo {by}" in conversation.run("conv", "operations", "list")
+    assert f"undo {by}" in conversation.run("conv", "operations", "-a")
     assert f"redone: {by}" in conversation.run("redo", "--as", "planner")
 
 

@@ -58,14 +58,14 @@ def test_memory_update_and_appends_are_taken_back_one_after_the_other(busy):
     assert "memor" in words[2] or "remember" in words[2]
 
 
-def test_the_work_of_others_is_undone_only_by_name_or_with_any_actor(busy):
+def test_the_work_of_others_is_undone_only_by_name_or_with_all(busy):
     bob = ("-c", "scopes.author=bob")
     error = busy.run_refused(*bob, "undo", code=4)
     assert error["message"] == "there is nothing to undo for bob"
-    assert error["hint"].endswith("scopes undo --any-actor")
-    assert "would undo: append" in busy.run(*bob, "undo", "--any-actor", "--dry-run")
-    assert "undone: append" in busy.run(*bob, "undo", "--any-actor")
-    operation = busy.run("conv", "operations", "list", "--json")["operations"][1]["id"]
+    assert error["hint"].endswith("scopes undo -a")
+    assert "would undo: append" in busy.run(*bob, "undo", "-a", "--dry-run")
+    assert "undone: append" in busy.run(*bob, "undo", "-a")
+    operation = busy.run("conv", "operations", "-a", "--json")["operations"][1]["id"]
     assert "would undo: " in busy.run(*bob, "undo", operation[:12], "--dry-run")
     assert "redone: append" in busy.run(*bob, "redo")
 
@@ -73,7 +73,7 @@ def test_the_work_of_others_is_undone_only_by_name_or_with_any_actor(busy):
 def test_undo_of_a_conversation_by_argument_and_by_option(busy):
     busy.run("conv", "append", "conv-002", "elsewhere")
     assert f"append to {busy.id}/main" in busy.run("undo", busy.id, "--dry-run")
-    assert f"append to {busy.id}/main" in busy.run("undo", "--conversation", busy.id)
+    assert f"append to {busy.id}/main" in busy.run("undo", busy.id)
     assert f"append to {busy.id}/main" in busy.run("redo", busy.id)
     assert "elsewhere" in busy.run("undo")
 
@@ -86,9 +86,9 @@ def test_a_number_is_no_operation_and_the_hint_repeats_undo(busy, number):
     assert error["hint"].startswith("to go further back, repeat: scopes undo; ")
 
 
-@pytest.mark.parametrize("command", [("undo",), ("conv", "operations", "show")])
+@pytest.mark.parametrize("command", [("undo",), ("conv", "operations")])
 def test_the_prefix_of_an_operation_has_four_characters(busy, command):
-    operation = busy.run("conv", "operations", "list", "--json")["operations"][0]["id"]
+    operation = busy.run("conv", "operations", "-a", "--json")["operations"][0]["id"]
     error = busy.run_refused(*command, operation[:3], code=4)
     assert error["hint"].startswith("the prefix of an operation id has at least 4 characters")
     busy.run(*command, operation[:4])
@@ -111,7 +111,7 @@ def test_dry_runs_exit_with_0_and_change_nothing(busy):
     assert (planned["expired_operations"], planned["dry_run"], "bytes_after" in planned) == (2, True, False)
     assert busy.run("undo", "--dry-run", "--json")["dry_run"] is True
     assert busy.run("conv", "list", "--json") == before
-    assert len(busy.run("conv", "operations", "list", "--json")["operations"]) == 2
+    assert len(busy.run("conv", "operations", "-a", "--json")["operations"]) == 2
 
 
 def test_the_date_of_an_expire_is_checked_before_the_question(busy):

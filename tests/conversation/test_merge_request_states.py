@@ -97,7 +97,7 @@ def test_an_ended_request_can_be_neither_merged_nor_closed(repository, branches,
     assert states(repository) == {1: end}
 
 
-@pytest.mark.parametrize(("end", "hint"), [("merged", "merge-requests show conv-001 1"), ("closed", "open conv-001")])
+@pytest.mark.parametrize(("end", "hint"), [("merged", "mr show conv-001 1"), ("closed", "open conv-001")])
 def test_the_hint_of_a_refusal_is_the_next_command(repository, branches, end, hint):
     opened(repository)
     merged(repository) if end == "merged" else closed(repository)
@@ -335,7 +335,7 @@ def test_a_deleted_target_is_named_and_the_request_can_only_be_closed(repository
     view = shown(repository)
     assert (view.row.state, view.gone, view.problem) == ("open", ("rel",), "branch rel does not exist")
     error = refused(repository, lambda: merged(repository), "branch rel of merge request 1", NotFound)
-    assert (error.exit_code, error.hint) == (4, "close the request: scopes merge-requests close conv-001 1")
+    assert (error.exit_code, error.hint) == (4, "close the request: scopes mr close conv-001 1")
     assert closed(repository).state == "closed"
 
 
@@ -397,7 +397,7 @@ def test_a_request_for_the_branch_of_a_resolution_is_refused_without_something_t
 def test_a_second_request_is_refused_with_the_first_one_in_the_hint(repository, branches):
     opened(repository)
     error = refused(repository, lambda: opened(repository, title="Again"), "merge request 1 for fix into main is open")
-    assert error.hint == "see: scopes merge-requests show conv-001 1"
+    assert error.hint == "see: scopes mr show conv-001 1"
 
 
 def test_a_request_that_history_merged_does_not_stand_in_the_way_of_a_new_one(repository, branches):
@@ -428,7 +428,7 @@ def test_what_is_no_request_is_not_found(repository, branches, name):
     opened(repository)
     for action in (shown, merged, closed):
         error = refused(repository, lambda action=action: action(repository, name), "no merge request", NotFound)
-        assert "scopes merge-requests list conv-001 --state all" in error.hint
+        assert "scopes mr list conv-001 --state all" in error.hint
 
 
 @pytest.mark.parametrize("name", ["1", "#1", "001"])

@@ -241,7 +241,7 @@ def test_a_closed_request_has_its_reason_and_a_new_one_can_be_opened(repository,
     ):
         with pytest.raises(Refused, match="closed") as info:
             refused()
-        assert "scopes merge-requests open conv-001 --source fix" in info.value.hint
+        assert "scopes mr open conv-001 fix" in info.value.hint
     assert opened(repository).number == 2
     assert states(repository) == {1: "closed", 2: "open"}
     undo(repository)

@@ -311,7 +311,7 @@ class Worker:
         )
         reads = (
             ("list",), ("log", "@"), ("log", "{}"), ("show", "{}"), ("search", "choice", "--in", "{}"), ("search", "w1"),
-            ("context", "{}", "--budget", "500"), ("conflicts", "list", "{}"), ("operations", "list"), ("branch", "{}"),
+            ("context", "{}", "--budget", "500"), ("conflicts", "list", "{}"), ("operations", "-a"), ("branch", "{}"),
             ("stats", "{}"), ("decisions", "{}"), ("cat", "{}", "main"), ("memory", "list"), ("history", "{}"),
         )  # fmt: skip
         return {
@@ -394,7 +394,7 @@ def prepare(plan: Plan) -> None:
         builder.run("append", place, "--jsonl", "-", stdin=lines, spare=True)
         own = [f"w{number}-b" for number in range(0, plan.workers, 2)] if place in plan.kept else []
         for branch in ("b0", "b1", "b2", *own):
-            builder.run("branch", place, branch, "--from", "main", "--no-switch", spare=True)
+            builder.run("branch", place, branch, "--from", "main", spare=True)
     failed = builder.report.failures or {code for code in builder.report.codes if code != "0"}
     assert not failed, failed
 

@@ -174,7 +174,7 @@ class _Builder:
             self._run("redo")
         self._run("undo")
         self._run("gc")
-        self._run("conv", "branch", "conv-001", "idea")
+        self._run("conv", "switch", "-c", "conv-001", "idea")
         self._run("conv", "append", "conv-001", "loose on top")
         self._save(PACKED)
 
@@ -199,7 +199,7 @@ class _Builder:
             )
             self._run("conv", "append", f"{conversation}/main", "--as", "planner", "loose on top")
         for conversation in BOTH:
-            self._run("conv", "branch", conversation, "fresh", "--from", "main~1")
+            self._run("conv", "switch", "-c", conversation, "fresh", "main~1")
             self._run("conv", "switch", conversation, "idea")
         self._save(FULL)
         self._run("undo")
@@ -232,7 +232,7 @@ class _Builder:
         self._run("conv", "new", "Login")
         self._run("conv", "append", conversation, "--as", "planner", "where it began")
         for name in ("fix", "talk", "behind"):
-            self._run("conv", "branch", conversation, "--name", name, "--no-switch")
+            self._run("conv", "branch", conversation, "--name", name)
         for branch, decision in (("main", "SQLite"), ("fix", "Postgres")):
             data = json.dumps({"topic": "db", "decision": decision})
             where = f"{conversation}/{branch}"
@@ -253,7 +253,7 @@ class _Builder:
         self._run("conv", "new", "Login", "--participant", "planner")
         for number in range(6):
             self._run("conv", "append", conversation, "--as", "planner", f"message {number} of {conversation}")
-        self._run("conv", "branch", conversation, "spare", "--from", "main~1", "--no-switch")
+        self._run("conv", "branch", conversation, "spare", "--from", "main~1")
         self._run("conv", "tag", conversation, "v1", "main~2")
 
     def _begin_with_trash(self) -> None:

@@ -171,7 +171,7 @@ def change_store(folder, *words, store="store.git"):
 OTHER_WRITES = [
     ("new",),
     ("append", "conv-001", "hello"),
-    ("branch", "conv-001", "try"),
+    ("switch", "-c", "conv-001", "try"),
     ("rename", "conv-001", "--title", "Tea"),
     ("rewind", "conv-001"),
     ("tag", "conv-003", "good"),

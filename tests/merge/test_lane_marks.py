@@ -139,14 +139,6 @@ def test_a_digest_says_how_conflicts_were_resolved(repository, sides):
     assert mark.digest[2] == "conflicts resolved: decision auth: took source (sessions), by lead: simpler"
 
 
-def test_a_digest_has_what_rules_resolved(repository, sides):
-    for name, urgency in (("main", "low"), ("alt", "high")):
-        priority = {"task": "deploy", "urgency": urgency}
-        say(repository, f"conv-001/{name}", "", kind="priority", priority=priority)
-    merged(repository, auto_priority=True)
-    assert marks(repository)[0].digest[2].startswith("conflicts resolved: priority deploy: took source")
-
-
 def test_a_digest_leaves_out_what_was_retracted(repository, sides):
     wrong = decide(repository, "conv-001/alt", "md5")
     retract(repository, "conv-001", wrong.id, "", author=Author("carol", "agent"), branch="alt")

@@ -136,7 +136,7 @@ def _merge(chance: random.Random) -> dict[str, Any]:
         world.must("new", "--title", "drawn")
         world.must("append", "conv-001/main", "--as", "ada", "begin")
         _append(world, "main", chance)
-        world.must("branch", "conv-001", "--purpose", "analysis", "--agent", "bob", "--name", "side", "--no-switch")
+        world.must("branch", "conv-001", "--purpose", "analysis", "--agent", "bob", "--name", "side")
         for _ in range(chance.randrange(3, 6)):
             for branch in ("main", "side"):
                 _append(world, branch, chance)

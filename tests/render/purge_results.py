@@ -1,4 +1,4 @@
-"""Results of purges, redactions and retention, one of each kind, for the tests of the renderers."""
+"""Results of purges, and redactions, one of each kind, for the tests of the renderers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from scopes.purge.proof import CopiedIn
 from scopes.purge.purge import PurgedMessage, PurgeDone, PurgePlanned
 from scopes.purge.purge_offers import OfferedConversation, OfferedMessage, PurgeOffer, PurgeOffers
 from scopes.purge.redact import ConversationRedacted
-from scopes.purge.retention import DueConversation, RetentionRule, RetentionStatus
 from scopes.result import Note
 
 _MESSAGE, _OTHER = "k3x9abcdefghijklmnopqrstuv", "m4y8abcdefghijklmnopqrstuv"
@@ -72,18 +71,5 @@ REDACT_SAMPLES = {
         source="conv-001", conversation="conv-004", branches=2, messages=3, secrets=1,
         map_ref=f"refs/scopes/local/redacted/{'5d41402abc4b2a76b9719d911017c592a1b2c3d4'}", operation=_OPERATION,
         notes=(Note("the original is as it was", "remove it for good: scopes purge conv-001"),),
-    ),
-}  # fmt: skip
-RETENTION_SAMPLES = {
-    "due": RetentionStatus(
-        rules=(RetentionRule("all", "2 years", 40, 1), RetentionRule("shop", "90 days", 3, 1)),
-        due=(
-            DueConversation("conv-001", "shop", "2024-05-06T07:08:09Z", "90 days", "Login fails on Safari"),
-            DueConversation("conv-002", None, "2023-01-02T03:04:05Z", "2 years", None),
-        ),
-    ),
-    "nothing-due": RetentionStatus(rules=(RetentionRule("all", "2 years", 40, 0),), due=()),
-    "no-rules": RetentionStatus(
-        rules=(), due=(), notes=(Note("no rule is set: nothing ever expires", "set one: scopes config set"),)
     ),
 }  # fmt: skip

@@ -158,7 +158,7 @@ from scopes.usage.usage import PriceSource, Usage, UsageRow
 from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS
-from tests.render.purge_results import OFFER_SAMPLES, PURGE_SAMPLES, REDACT_SAMPLES, RETENTION_SAMPLES
+from tests.render.purge_results import OFFER_SAMPLES, PURGE_SAMPLES, REDACT_SAMPLES
 from tests.render.remote_results import REMOTE_SAMPLES
 from tests.render.session import SESSION
 from tests.render.with_options import WithOptions
@@ -1705,7 +1705,6 @@ SAMPLES = {
     "purge": PURGE_SAMPLES,
     "purge-offers": OFFER_SAMPLES,
     "redact": REDACT_SAMPLES,
-    "retention": RETENTION_SAMPLES,
     "remotes": REMOTE_SAMPLES,
     "facts": FACTS,
     **COMMIT_SAMPLES,

@@ -362,9 +362,7 @@ def forge(store, tmp_path, spoil):
     forger = Forger(bare)
     spoil(forger)
     push_to(store, "conv-002")
-    subprocess.run(
-        ["git", f"--git-dir={bare}", "bundle", "create", "-q", str(tmp_path / "bad.bundle"), "--all"], check=True
-    )
+    subprocess.run(["git", f"--git-dir={bare}", "push", "-q", str(tmp_path / "bad.bundle"), "--all"], check=True)
     return tmp_path / "bad.bundle", forger.root
 
 
@@ -419,7 +417,7 @@ def test_verify_refuses_a_bundle_that_only_its_writer_could_read(store, tmp_path
     add(store, bare)
     push_to(store, "conv-001")
     first = git(bare, "rev-list", "--max-parents=0", "--all").split()[0]
-    subprocess.run(["git", f"--git-dir={bare}", "bundle", "create", "-q", str(path), "--all", f"^{first}"], check=True)
+    subprocess.run(["git", f"--git-dir={bare}", "push", "-q", str(path), "--all", f"^{first}"], check=True)
     with pytest.raises(Corrupt, match="cannot be read"):
         verify_bundle(store, str(path), connection())
 
@@ -435,7 +433,7 @@ def test_a_bundle_of_code_has_no_conversation(other, tmp_path):
         check=True,
     ).stdout.strip()
     git(path, "update-ref", "refs/heads/main", commit)
-    git(path, "bundle", "create", "-q", str(tmp_path / "code.bundle"), "--all")
+    git(path, "push", "-q", str(tmp_path / "code.bundle"), "--all")
     assert verify_bundle(other, str(tmp_path / "code.bundle"), connection()).conversations == ()
     assert take(other, tmp_path / "code.bundle").conversations == ()
 

@@ -24,7 +24,7 @@ NAME, OTHER = "conv-001", "conv-002"
 
 def test_a_backup_of_a_store_is_named_as_such_and_can_be_opened(ours, tmp_path):
     path = str(tmp_path / "raw.bundle")
-    git(ours.path, "bundle", "create", "-q", path, "--all")
+    git(ours.path, "push", "-q", path, "--all")
     empty = open_store(make_store(tmp_path / "empty"))
     with pytest.raises(Refused, match="a git bundle of a whole scopes store"):
         import_bundle(empty, path, EVERYTHING, connection())
@@ -75,6 +75,6 @@ def test_a_bundle_is_written_to_a_file(ours, tmp_path):
         create_bundle(ours, "/dev/full", EVERYTHING, connection())
     assert "--output" not in caught.value.hint
     push_to(ours)
-    done = scopes("--store", ours.path, "bundle", "create", "-", "--all", table=PRODUCT, cwd=str(tmp_path))
+    done = scopes("--store", ours.path, "push", "-", "--all", table=PRODUCT, cwd=str(tmp_path))
     assert (done.returncode, list(tmp_path.glob("-"))) == (2, [])
     assert "./-" in done.stderr

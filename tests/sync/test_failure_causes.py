@@ -167,7 +167,7 @@ def test_programs_read_whether_to_try_again(tmp_path):
     run("new")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        run("remote", "add", "away", f"http://127.0.0.1:{taken.getsockname()[1]}/talks.git", "--no-probe")
+        run("remote", "add", "away", f"http://127.0.0.1:{taken.getsockname()[1]}/talks.git")
         done = run("push", "--all", "--json")
     assert done.returncode == Inaccessible.exit_code
     assert json.loads(done.stderr)["error"]["retryable"] is True

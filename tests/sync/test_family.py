@@ -443,7 +443,7 @@ def test_nothing_is_asked_for_once_all_that_came_was_not_acceptable(repository, 
 
 
 def test_a_bundle_of_a_closed_repository_leads_nowhere(store, repositories, tmp_path):
-    git(repositories[0], "bundle", "create", "-q", str(tmp_path / "closed.bundle"), "--all")
+    git(repositories[0], "push", "-q", str(tmp_path / "closed.bundle"), "--all")
     dave = open_store(make_store(tmp_path / "dave"))
     assert len(import_bundle(dave, str(tmp_path / "closed.bundle"), Selection(), connection()).conversations) == 2
     with pytest.raises(NotFound, match="does not have abcdef0123"):

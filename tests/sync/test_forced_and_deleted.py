@@ -164,7 +164,7 @@ def test_a_fetch_names_a_branch_that_was_deleted_there_once(ours, theirs):
     assert (row.status, row.deleted) == ("updated", ("fix",))
     (note,) = done.notes
     assert note.text == f"1 branch was deleted on origin: {name}/fix"
-    assert note.hint.endswith(f"scopes delete-branch {name} fix --force")
+    assert note.hint.endswith(f"scopes branch -D {name} fix")
     assert fetch_from(theirs).conversations == ()
     assert fetch_from(ours).notes == ()
 
@@ -178,7 +178,7 @@ def test_no_push_repeats_a_deletion_to_whoever_did_it(ours, theirs):
     (note,) = push_to(theirs).notes
     assert note.text == f"1 branch was deleted from origin: {named(theirs, 'a')}/fix"
     name = named(theirs, "a")
-    assert note.hint.endswith(f"or delete it here, too: scopes delete-branch {name} fix --force")
+    assert note.hint.endswith(f"or delete it here, too: scopes branch -D {name} fix")
     with pytest.raises(Refused):  # no other branch has its messages
         delete_branch(theirs, name, "fix", dry_run=True)
     assert delete_branch(theirs, name, "fix", force=True, dry_run=True).branch == "fix"

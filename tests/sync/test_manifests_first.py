@@ -240,7 +240,8 @@ def test_a_clone_of_manifests_has_a_remote_and_no_conversation(pushed, bare, tmp
 
 def test_an_empty_list_names_the_store_that_was_given(pushed, bare, tmp_path):
     place = tmp_path / "my talks"
-    scopes("clone", "--manifests", bare, str(place), table=PRODUCT)
+    scopes("--store", str(place), "remote", "add", "origin", bare, table=PRODUCT)
+    scopes("--store", str(place), "fetch", "--list", table=PRODUCT)
     hint = scopes("--store", str(place), "list", table=PRODUCT).stderr.splitlines()[1]
     words = shlex.split(hint.removeprefix("hint: list them: "))
     assert words == ["scopes", "--store", str(place), "list", "--remote", "origin"]

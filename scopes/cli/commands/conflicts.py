@@ -1,225 +1,385 @@
-"""`scopes conflicts list`, `show`, `resolve`, `intervene`, `argue` and `escalate`."""
+"""`scopes conflicts list`, `show`, `resolve`, `argue` and `escalate`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from shlex import quote
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from scopes.cli.arguments import (
-    AuthorKind,
-    AuthorName,
+    LATEST,
+    All,
     Confidence,
-    ConflictAfterConversation,
-    ConversationOrConflict,
+    Continue,
     Data,
     OptionalConversationArgument,
     Reason,
+    To,
     author_of,
+    conversation_comes_first,
+    find_conversation,
+    split_place,
 )
 from scopes.cli.commands.collaborate import read_argument
 from scopes.cli.invocation import Invocation
-from scopes.cli.resolve_input import (
-    AsBefore,
-    Continue,
-    Edit,
-    ResolveOptions,
-    Take,
-    Value,
-    resolve_from_options,
-    split_conflict,
-)
 from scopes.collaboration.contribute import argue_about_conflict
 from scopes.collaboration.neutral import choose_neutral, escalate
-from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.errors import Invalid
+from scopes.conversation.conflicts import (
+    ConflictView,
+    find_conflict_anywhere,
+    list_conflicts,
+    require_open_conflict,
+    resolve_conflict,
+    show_conflict,
+)
+from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.merge.keys import can_have_value, decoded_key
+from scopes.model.conflicts import Position
+from scopes.render.text.conflict_phrases import can_repeat
+from scopes.result import Note
+from scopes.sanitize import clean, clean_line
+from scopes.store.repository import Repository
+
+ConflictWords: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[CONV] CONFLICT", help="The conflict: its number, key, or a prefix of its id"),
+]
+_SCISSORS = "# ------------------------ >8 ------------------------"
+_INSTRUCTIONS = (
+    "# Make one text of both sides above the line, and delete the marks. The text below it is ignored;\n"
+    "# an empty or unchanged text changes nothing."
+)
+_TARGET_MARK, _MIDDLE_MARK, _SOURCE_MARK = "<<<<<<<", "=======", ">>>>>>>"
+_ANSWERS = {"t": "target", "s": "source", "b": "both"}
 
 
 def conflicts_list(
     context: typer.Context,
     conversation: OptionalConversationArgument = None,
+    include_all: All = False,
     status: Annotated[
-        str | None,
-        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
+        str | None, typer.Option("--status", metavar="STATUS", help="open, debate, escalated, resolved, aborted")
     ] = None,
-    include_all: Annotated[
-        bool, typer.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
-    ] = False,
 ) -> int:
     """List the conflicts between branches.
 
-    A conflict is open, in debate (messages were added to its branch), escalated, resolved, or aborted with its merge,
-    rebase or cherry-pick.
-
-    With --all also those that have ended: resolved by hand, by a rule, by the strategy or as before. Those of a merge
-    are in the history; what a rebase or cherry-pick resolved by itself, and what was aborted, is found in the operation
-    log. A conflict that was resolved several times has a row for each merge or rebase that did it by itself, and the
-    first row has all resolutions; where it is open, it has another. Not listed are the conflicts of merges that were
-    undone, of dry runs, and of branches that were deleted or rewound behind the merge.
+    -a lists those that have ended, too: resolved by somebody, a rule or the strategy, or aborted.
 
     Examples:
-      scopes conflicts list
-      scopes conflicts list conv-001 --status escalated
-      scopes conflicts list conv-001 --all --json
+      scopes conflicts
+      scopes conflicts list conv-001 -a
     """
     invocation: Invocation = context.obj
     result = list_conflicts(invocation.repository(), conversation, status=status, include_all=include_all)
     return invocation.show(result)
 
 
-def conflicts_show(
-    context: typer.Context,
-    first: ConversationOrConflict,
-    second: ConflictAfterConversation = None,
-    no_patch: Annotated[bool, typer.Option("--no-patch", help="Leave out the changes of a file")] = False,
-) -> int:
+def conflicts_show(context: typer.Context, words: ConflictWords = None) -> int:
     """Show both sides of a conflict.
 
-    For each side: the value, its author, the confidence and the message. Also the value at the merge base, and the
-    messages that were added to the conflict-resolution branch. Without CONV, an id names a conflict of any
-    conversation, and a number one of the latest conversation.
-
-    Of a file that both sides changed, the changes are shown as diffs, and the lines that disagree, as far as the
-    messages and the imported records have its contents. Files of the working tree are neither read nor written.
+    For each side the value, who set it, and the message; what was said about it; of a file the changes of both sides.
 
     Examples:
-      scopes conflicts show conv-001 1
-      scopes conflicts show 3f2a
-      scopes conflicts show conv-001 3f2a --json
+      scopes conflicts show 1
+      scopes conflicts show conv-001 cookies
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    conversation, conflict = split_conflict(repository, first, second, "show")
-    return invocation.show(show_conflict(repository, conversation, conflict, patch=not no_patch))
+    return invocation.show(show_conflict(repository, *_split_one(repository, words, "show")))
+
+
+class Resolution(NamedTuple):
+    """How conflicts are resolved: the options of `conflicts resolve`."""
+
+    take: str | None
+    value: str | None
+    edit: bool
+    as_before: bool
+    override: bool
+    reason: str
+
+    @property
+    def is_given(self) -> bool:
+        """Whether one way of resolving is chosen; raises Invalid if there are several."""
+        given = [self.take is not None, self.value is not None, self.edit, self.as_before].count(True)
+        if given > 1:
+            raise Invalid("give exactly one resolution", hint="one of --take, --value, --edit and --as-before")
+        return given == 1
 
 
 def conflicts_resolve(
     context: typer.Context,
-    first: ConversationOrConflict,
-    second: ConflictAfterConversation = None,
-    take: Take = None,
-    value: Value = None,
-    edit: Edit = False,
-    as_before: AsBefore = False,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[CONV] [CONFLICT...]", help="The conflicts, as list shows them")
+    ] = None,
+    include_all: All = False,
     reason: Reason = "",
-    continue_: Continue = False,
-    author: AuthorName = None,
-    author_kind: AuthorKind = None,
+    go_on: Continue = False,
+    take: Annotated[str | None, typer.Option("--take", metavar="SIDE", help="source, target, base or both")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON")
+    ] = None,
+    edit: Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides")] = False,
+    as_before: Annotated[bool, typer.Option("--as-before", help="As the same conflict was resolved before")] = False,
+    override: Annotated[bool, typer.Option("--override", help="As a person, over a debate or an escalation")] = False,
 ) -> int:
-    """Resolve a conflict.
+    """Decide conflicts; on a terminal one by one.
 
-    Take the value of one side, of the merge base, or of both if the key can hold both; or give another value. `scopes
-    conflicts show` lists what a conflict can take. As in git, ours is another word for target, theirs one for source.
-    --edit opens the texts of both sides in your editor. The resolution becomes a message on the conflict-resolution
-    branch, with author, reason and the rejected values.
-
-    --continue finishes the merge, rebase or cherry-pick in the same command if no conflict is open then; `scopes undo`
-    takes back both in one step. `scopes merge CONV --continue` finishes it later.
-
-    If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
-    says how, and --as-before takes the same value again. Earlier resolutions that contradict each other are only shown.
+    -a resolves every open conflict in the same way. --continue then finishes the merge, rebase or cherry-pick; undo
+    takes all of it back in one step.
 
     Examples:
-      scopes conflicts resolve conv-001 1 --take source --reason "measured twice" --continue
-      scopes conflicts resolve conv-001 1 --value "PostgreSQL for both"
-      scopes conflicts resolve conv-001 1 --edit
-      scopes conflicts resolve conv-001 1 --as-before
-      scopes merge conv-001 --continue
+      scopes conflicts resolve 1 --take target
+      scopes conflicts resolve -a --take source --continue
+      scopes conflicts resolve
     """
     invocation: Invocation = context.obj
-    options = ResolveOptions(
-        take, value, edit, reason, author_of(invocation, author, author_kind), as_before, continue_
-    )
-    return resolve_from_options(invocation, first, second, options)
+    how = Resolution(take, value, edit, as_before, override, reason)
+    is_given = how.is_given
+    repository = invocation.repository()
+    place, names = split_place(repository, words or ())
+    on_terminal = invocation.interactive and invocation.stdout.isatty() and not invocation.wants_data
+    if include_all or (not names and (on_terminal or not is_given)):
+        if names:
+            raise Invalid("--all cannot be combined with conflicts", hint="leave out one of them")
+        rows = list_conflicts(repository, place).conflicts
+        found = [(str(row.conversation), row.conflict.id) for row in rows]
+        if not found:
+            raise Refused(f"no conflict of {rows[0].conversation if rows else place} is open")
+    else:
+        _require_conversation_first(repository, place, names, "resolve")
+        found = [_named(repository, place, name) for name in names]
+    if not found:
+        raise Invalid("no conflict is named", hint="name one, or all: -a; list them: scopes conflicts list")
+    if is_given:
+        return _resolve_all(invocation, found, how, go_on=go_on)
+    if not on_terminal:
+        raise Invalid("give exactly one resolution", hint=_list_options(_view(repository, *found[0])))
+    return _walk(invocation, found, how)
 
 
-def conflicts_intervene(
-    context: typer.Context,
-    first: ConversationOrConflict,
-    second: ConflictAfterConversation = None,
-    take: Take = None,
-    value: Value = None,
-    edit: Edit = False,
-    reason: Reason = "",
-    continue_: Continue = False,
-    author: AuthorName = None,
-    author_kind: AuthorKind = None,
-) -> int:
-    """Override both sides of a conflict.
+def _resolve_all(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolution, *, go_on: bool) -> int:
+    """Resolve conflicts in the same way, the last one with --continue, as one step of undo; return the exit code."""
+    repository, operations, code = invocation.repository(), list[Any](), 0
+    author = author_of(invocation, None, None)
+    for conversation, conflict in found:
+        value = how.value
+        if how.edit:
+            require_open_conflict(repository, conversation, conflict)
+            value = _edited_value(invocation, _view(repository, conversation, conflict))
+        with repository.as_caller(command_operations=operations or None):
+            done = resolve_conflict(
+                repository,
+                conversation,
+                conflict,
+                take=how.take,
+                value=value,
+                reason=how.reason,
+                author=author,
+                as_before=how.as_before,
+                intervening=how.override,
+                continue_after=go_on and (conversation, conflict) == found[-1],
+            )
+        operations = operations or [done.operation]
+        code = invocation.show(done)
+    return code
 
-    Like resolve, with --continue too, but recorded as an intervention. It needs a reason.
 
-    Examples:
-      scopes conflicts intervene conv-001 1 --take target --reason "the audit is next week"
-      scopes conflicts intervene conv-001 1 --value "wait for the audit" --reason "nobody is sure"
-    """
-    invocation: Invocation = context.obj
-    who = author_of(invocation, author, author_kind)
-    options = ResolveOptions(take, value, edit, reason, who, continue_=continue_)
-    return resolve_from_options(invocation, first, second, options, intervening=True)
+def _walk(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolution) -> int:
+    """Ask a person about each conflict; what is left stays open, and the last answer finishes what was stopped."""
+    repository, left = invocation.repository(), 0
+    for number, (conversation, conflict) in enumerate(found, start=1):
+        view = _view(repository, conversation, conflict)
+        invocation.show(view)
+        sides = [f"{key} {side}" for key, side in _ANSWERS.items() if side in view.sides]
+        edits = ["e edit"] if can_have_value(view.row.conflict.key) else []
+        choices = ", ".join([*sides, *edits, "l later", "q quit"])
+        answer = ""
+        while answer not in {each[0] for each in (*sides, *edits, "l", "q")}:
+            invocation.stderr.write(f"{number} of {len(found)}: {choices}: ")
+            invocation.stderr.flush()
+            answer = invocation.stdin.readline().strip()[:1].lower() or "q"
+        if answer == "q":
+            left += len(found) - number + 1
+            break
+        if answer == "l":
+            left += 1
+            continue
+        chosen = how._replace(take=_ANSWERS.get(answer), edit=answer == "e")
+        _resolve_all(invocation, [(conversation, conflict)], chosen, go_on=number == len(found) and not left)
+    decided = len(found) - left
+    invocation.output().note(Note(f"{decided} decided, {left} left"))
+    return 0
 
 
 def conflicts_argue(
     context: typer.Context,
-    first: ConversationOrConflict,
-    position: Annotated[str, typer.Option("--position", metavar="TEXT", help="What you hold")],
-    second: ConflictAfterConversation = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CONV] CONFLICT TEXT", help="The conflict, and what you hold"),
+    ] = None,
     reason: Reason = "",
     confidence: Confidence = None,
     data: Data = None,
 ) -> int:
     """State a position about a conflict.
 
-    The conflict is in debate then. A later position of yours replaces it. Whoever decides sees all of them.
+    The conflict is in debate then. A later position of yours replaces it; whoever decides sees all of them.
 
     Examples:
-      scopes conflicts argue conv-001 1 --position "JWT" --reason "The app has no server state" --as reviewer
-      scopes conflicts argue conv-001 1 --position "Sessions" --data @why.json
+      scopes conflicts argue 1 'Keep cookies' --reason 'one line to change' --confidence 85%
+      scopes conflicts argue conv-001 cookies 'Use tokens' --data @why.json
     """
     invocation: Invocation = context.obj
+    given = words or []
+    if len(given) < 2:
+        raise Invalid("no position given", hint="scopes conflicts argue [CONV] CONFLICT TEXT")
     repository = invocation.repository()
-    argument = read_argument(invocation, "", position, reason=reason, confidence=confidence, data=data)
-    names = split_conflict(repository, first, second, "argue")
-    writer = author_of(invocation)
-    return invocation.show(argue_about_conflict(repository, *names, argument, author=writer))
+    author = author_of(invocation)
+    argument = read_argument(invocation, "", given[-1], reason=reason, confidence=confidence, data=data)
+    names = _split_one(repository, given[:-1], "argue")
+    return invocation.show(argue_about_conflict(repository, *names, argument, author=author))
 
 
-def conflicts_escalate(
-    context: typer.Context,
-    first: ConversationOrConflict,
-    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="Who should resolve it")] = None,
-    neutral: Annotated[
-        bool, typer.Option("--neutral", help="A registered agent that is available and not involved, best a person")
-    ] = False,
-    capability: Annotated[
-        str | None, typer.Option("--capability", metavar="WORD", help="With --neutral: what it must be able to do")
-    ] = None,
-    second: ConflictAfterConversation = None,
-    reason: Reason = "",
-    author: AuthorName = None,
-    author_kind: AuthorKind = None,
-) -> int:
-    """Assign a conflict to someone else.
+def conflicts_escalate(context: typer.Context, words: ConflictWords = None, to: To = None, reason: Reason = "") -> int:
+    """Hand a conflict to somebody else.
 
-    Records who should resolve it, and why. A registered agent gets the message in its inbox; a name that is not
-    registered is refused if it is like one that is. --neutral chooses somebody who is not involved: who holds no side
-    and has not written about the conflict; the result says who it is.
+    A registered agent gets it in its inbox. --to @CAPABILITY chooses who is available and not involved, best a person;
+    so does no --to, whatever they can do.
 
     Examples:
-      scopes conflicts escalate conv-001 1 --to carol --reason "it concerns the budget"
-      scopes conflicts escalate conv-001 1 --neutral --reason "two positions, no agreement"
+      scopes conflicts escalate 1 --to ann
+      scopes conflicts escalate 1 --to @architect
     """
     invocation: Invocation = context.obj
+    if len(to or ()) > 1:
+        raise Invalid("a conflict is handed to one agent", hint="leave out the other --to")
     repository = invocation.repository()
-    if to is not None and neutral:
-        raise Invalid("--to cannot be combined with --neutral", hint="leave out one of them")
-    if capability is not None and not neutral:
-        raise Invalid("--capability goes with --neutral", hint=f"--neutral --capability {capability}")
-    if to is None and not neutral:
-        raise Invalid(
-            "nobody is named to resolve the conflict", hint="--to NAME, or --neutral with or without --capability WORD"
-        )
-    names = split_conflict(repository, first, second, "escalate")
-    writer = author_of(invocation, author, author_kind)
-    name = choose_neutral(repository, *names, capability).name if to is None else to
-    return invocation.show(escalate(repository, *names, to=name, reason=reason, author=writer))
+    names = _split_one(repository, words, "escalate")
+    author = author_of(invocation, None, None)
+    name = to[0] if to else ""
+    if not name or name.startswith("@"):
+        name = choose_neutral(repository, *names, name.removeprefix("@") or None).name
+    return invocation.show(escalate(repository, *names, to=name, reason=reason, author=author))
+
+
+def _split_one(repository: Repository, words: Sequence[str] | None, verb: str) -> tuple[str, str]:
+    """Split the words `CONV CONFLICT`, or CONFLICT alone, into conversation and conflict.
+
+    Raises:
+        NotFound, Ambiguous: no conversation or several have a conflict that is named alone.
+        Invalid: there is not one conflict, or it stands before its conversation.
+    """
+    place, names = split_place(repository, words or ())
+    _require_conversation_first(repository, place, names, verb)
+    if len(names) != 1:
+        where = "" if place == LATEST else f" {quote(place)}"
+        raise Invalid("name one conflict", hint=f"list them: scopes conflicts list{where}")
+    return _named(repository, place, names[0])
+
+
+def _require_conversation_first(repository: Repository, place: str, names: Sequence[str], verb: str) -> None:
+    """Raise Invalid for `CONFLICT CONV`."""
+    if place == LATEST and len(names) == 2 and find_conversation(repository, names[1]) is not None:
+        words = shlex.join(["scopes", "conflicts", verb, names[1], names[0]])
+        raise conversation_comes_first(names[0], f"for example: {words}")
+
+
+def _named(repository: Repository, place: str, name: str) -> tuple[str, str]:
+    """Return a conflict and its conversation, which need not be named."""
+    if place == LATEST and find_conversation(repository, name) is not None:
+        raise Invalid(f"{name} is a conversation", hint=f"name its conflict too: {quote(name)} 1")
+    return (find_conflict_anywhere(repository, name) if place == LATEST else place), name
+
+
+def _view(repository: Repository, conversation: str, conflict: str) -> ConflictView:
+    return show_conflict(repository, conversation, conflict, files=False)
+
+
+def _list_options(view: ConflictView) -> str:
+    """Return the options that can resolve a conflict."""
+    if not view.sides:
+        return "one of --take SIDE, --value VALUE, --edit and --as-before"
+    take = f"--take with {', '.join(view.sides[:-1])} or {view.sides[-1]}"
+    options = [take, *(("--value VALUE", "--edit") if can_have_value(view.row.conflict.key) else ())]
+    options += ["--as-before"] if can_repeat(view.row.conflict) else []
+    return f"one of {'; '.join(options)}" if options[1:] else take
+
+
+def _edited_value(invocation: Invocation, view: ConflictView) -> str:
+    """Return what a person makes of the texts of both sides in their editor.
+
+    Raises:
+        Refused: no editor is set, it failed, or the text is empty, unchanged or still has marks.
+        Inaccessible: the temporary file cannot be written or read.
+    """
+    conflict = view.row.conflict
+    if not can_have_value(conflict.key):
+        raise Invalid(f"{decoded_key(conflict.key)} cannot be set to a value", hint=_list_options(view))
+    before = clean(_both_texts(view)).strip()
+    base = [line for each in conflict.base for line in ("", f"Base{_agents((each,))}", _as_text(each.value))]
+    comments = "\n".join([f"The value of {decoded_key(conflict.key)}", *(base or ["", "Base: nothing"])])
+    text = _edit(invocation, before, comments, name=f"conflict-{conflict.id}.md")
+    again = "the conflict is unchanged; edit it again, or give the text: --value TEXT"
+    lines, marks = text.split("\n"), before.split("\n")
+    if not text or text == before:
+        raise Refused("the text was not edited" if text else "the text is empty", hint=again)
+    if marks[0] in lines or marks[-1] in lines or lines.count(_MIDDLE_MARK) >= marks.count(_MIDDLE_MARK):
+        raise Refused("the text still has the marks of the two sides", hint=again)
+    return text
+
+
+def _both_texts(view: ConflictView) -> str:
+    """Return the values of target and source between the marks of git."""
+    row = view.row
+    target, source = row.conflict.target, row.conflict.source
+    lines = [f"{_TARGET_MARK} target: {row.target}{_agents(target)}", *(_as_text(each.value) for each in target)]
+    lines += [_MIDDLE_MARK, *(_as_text(each.value) for each in source)]
+    return "\n".join([*lines, f"{_SOURCE_MARK} source: {row.source}{_agents(source)}"])
+
+
+def _agents(positions: Sequence[Position]) -> str:
+    names = ", ".join(position.agent for position in positions if position.agent is not None)
+    return f" ({names})" if names else ""
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _edit(invocation: Invocation, text: str, comments: str, *, name: str) -> str:
+    """Open the user's editor on a file with `text`, and `comments` below a line; return the text above that line.
+
+    The editor is GIT_EDITOR, the user's scopes.editor, VISUAL or EDITOR, as in git; that of a store does not count.
+    """
+    environ, configured = invocation.environ, invocation.config().find("scopes.editor")
+    named = (environ.get("GIT_EDITOR"), configured, environ.get("VISUAL"), environ.get("EDITOR"))
+    command = next(filter(None, named), None)
+    if command is None:
+        raise Refused("no editor is set", hint="set EDITOR, or give the text: --value TEXT")
+    commented = "".join(f"# {line}".rstrip() + "\n" for line in clean(comments).split("\n"))
+    try:
+        with tempfile.TemporaryDirectory(prefix="scopes-") as directory:
+            path = os.path.join(directory, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"{text}\n{_SCISSORS}\n{_INSTRUCTIONS}\n#\n{commented}")
+            invocation.stdout.flush()
+            # Through the shell, as git does; its screen is the terminal, not a pipe.
+            screen = invocation.stdout if invocation.stdout.isatty() else invocation.stderr
+            words = ["/bin/sh", "-c", f'{command} "$@"', command, path]
+            done = subprocess.run(words, check=False, stdout=screen)
+            if done.returncode:
+                hint = "the conflict is unchanged; check EDITOR, or give the text: --value TEXT"
+                raise Refused(f"the editor {clean_line(command)!r} exited with code {done.returncode}", hint=hint)
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                above, line, below = f"\n{file.read()}\n".rpartition(f"\n{_SCISSORS}\n")
+    except OSError as error:
+        raise Inaccessible(f"cannot use a temporary file for the editor: {error.strerror}") from error
+    return (above if line else below).strip()

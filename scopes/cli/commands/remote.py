@@ -1,4 +1,4 @@
-"""`scopes remote add`, `list`, `show`, `rename`, `set-url` and `remove`."""
+"""`scopes remote add`, `list`, `set-url` and `remove`."""
 
 from __future__ import annotations
 
@@ -6,46 +6,43 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from scopes.cli.commands.share import AsBranches
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import AsBranches, RemoteAddress, RemoteName
+from scopes.errors import Inaccessible, Invalid, NotFound
+from scopes.result import Note
 from scopes.sync.addresses import parse_address
-from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
+from scopes.sync.change_remotes import RemoteChanged, add_remote, remove_remote, show_remotes
 from scopes.sync.edit_remotes import rename_remote, set_remote_address
+from scopes.sync.remotes import resolve_remote
 
-NoProbe: TypeAlias = Annotated[bool, typer.Option("--no-probe", help="Do not check that it answers and accepts pushes")]
+RemoteName: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The name of the remote")]
 
 
 def remote_add(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name for it here, such as origin")],
-    address: RemoteAddress,
-    no_probe: NoProbe = False,
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")],
     as_branches: AsBranches = False,
 ) -> int:
-    """Add a git repository to share through.
+    """Add a repository to share through.
 
-    Any git server works, or a bare repository in a directory. scopes connects with your git, its credential helpers,
-    proxies and ssh. Addresses with a password are refused, as is http to another machine. The remote is checked at
-    once: scopes pushes one tiny ref and deletes it again, because some hosts accept only branches and tags.
-    Conversations are stored below refs/scopes, where they are not shown among the branches of a project; a separate
-    repository is still better. For a host that accepts only branches and tags, --as-branches stores them below
-    refs/heads/scopes, in a repository that has no other branches.
-
-    Commands without --remote use the remote in the setting scopes.defaultRemote; if it is not set, origin, or the
-    remote that was added first.
-
-    If the remote is a directory, its hooks do not run when scopes pushes to it: git would run them as you, although
-    others may have written them. To have hooks that accept or refuse a push, use a server, with ssh or https.
+    Any git server works, or a bare repository in a directory: scopes uses your git, with its credentials and ssh. It
+    is asked at once whether it takes what scopes pushes; one that does not answer is added with a note.
 
     Examples:
-      scopes remote add origin git@example.org:team/talks.git --no-probe
-      scopes remote add backup ~/backup/talks.git
+      scopes remote add origin git@example.com:team/talks.git
+      scopes remote add disk /mnt/talks.git
     """
     invocation: Invocation = context.obj
     checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
+    repository = invocation.repository(create=True)
     with connect(invocation) as connection:
-        result = add_remote(invocation.repository(create=True), name, checked, connection, probe=not no_probe)
+        try:
+            result = add_remote(repository, name, checked, connection)
+        except (Inaccessible, NotFound) as error:  # it may be away, or be made later
+            result = add_remote(repository, name, checked, connection, probe=False)
+            invocation.add_notes([Note(error.message, error.hint)])
     code = invocation.show(result)
     invocation.hint_author(in_scripts=True)
     return code
@@ -55,64 +52,53 @@ def remote_list(context: typer.Context) -> int:
     """List the remotes.
 
     Examples:
-      scopes remote list
-      scopes remote list --json
+      scopes remote
+      scopes remote -v
+      scopes show origin
     """
     invocation: Invocation = context.obj
     return invocation.show(show_remotes(invocation.repository()))
 
 
-def remote_rename(
-    context: typer.Context,
-    name: RemoteName,
-    new: Annotated[str, typer.Argument(metavar="NAME", help="The new name")],
-) -> int:
-    """Rename a remote.
-
-    What is known about the remote is kept: its branches are called NAME/main and so on from now on. Later repositories
-    of the remote, such as origin-2, are renamed with it, to NAME-2.
-
-    Examples:
-      scopes remote rename backup usb
-    """
-    invocation: Invocation = context.obj
-    return invocation.show(rename_remote(invocation.repository(), name, new))
-
-
 def remote_set_url(
     context: typer.Context,
     name: RemoteName,
-    address: RemoteAddress,
-    no_probe: NoProbe = False,
-    as_branches: AsBranches = False,
+    address: Annotated[str | None, typer.Argument(metavar="[ADDRESS]", help="The new address")] = None,
+    new: Annotated[str | None, typer.Option("--name", metavar="NEW", help="Rename it")] = None,
+    rename: Annotated[bool, typer.Option("--rename", hidden=True)] = False,
 ) -> int:
-    """Change the address of a remote.
+    """Change the address or the name of a remote.
 
-    The new address is checked as by remote add: scopes pushes one tiny ref and deletes it again. Conversations that the
-    new repository does not have are pushed as a whole by the next push. Later repositories of the remote, such as
-    origin-2, are looked for next to the new address, and forgotten if they are not there.
-
-    With --no-probe the new address is not contacted, and everything known about the remote is kept: use it for a
-    repository that has moved.
+    A new address is asked as by remote add. What it does not have is sent by the next push. remote rename OLD NEW is
+    the same as --name NEW.
 
     Examples:
-      scopes remote set-url origin git@example.org:team/talks.git --no-probe
+      scopes remote set-url origin https://example.com/talks.git
+      scopes remote rename origin team
     """
     invocation: Invocation = context.obj
-    checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
+    if rename:
+        address, new = None, address
+    if (address is None) == (new is None):
+        raise Invalid("give a new address or a new name", hint="scopes remote set-url NAME ADDRESS, or --name NEW")
+    repository = invocation.repository()
+    if new is not None:
+        return invocation.show(rename_remote(repository, name, new))
+    checked = parse_address(address or "", invocation.cwd)
     with connect(invocation) as connection:
-        result = set_remote_address(invocation.repository(), name, checked, connection, probe=not no_probe)
-    return invocation.show(result)
+        return invocation.show(set_remote_address(repository, name, checked, connection))
 
 
 def remote_remove(context: typer.Context, name: RemoteName) -> int:
-    """Remove a remote.
-
-    Later repositories of the remote, such as origin-2, are removed with it. Nothing is deleted on the remote, and no
-    conversation is deleted here.
+    """Remove a remote, and nothing on it.
 
     Examples:
-      scopes remote remove backup
+      scopes remote remove origin
+      scopes remote remove origin --dry-run
     """
     invocation: Invocation = context.obj
-    return invocation.show(remove_remote(invocation.repository(), name))
+    repository = invocation.repository()
+    if invocation.dry_run:
+        found = resolve_remote(repository, name)
+        return invocation.show(RemoteChanged(name=found.name, address=found.address.text, change="removed"))
+    return invocation.show(remove_remote(repository, name))

@@ -1,4 +1,4 @@
-"""`scopes undo`."""
+"""`scopes undo`, `redo` and `operations`."""
 
 from __future__ import annotations
 
@@ -7,42 +7,85 @@ from typing import Annotated
 import typer
 
 from scopes.api.undo import follow_undo
-from scopes.cli.arguments import AnyActor, OfConversation
+from scopes.cli.arguments import LATEST, All, Limit
 from scopes.cli.invocation import Invocation
+from scopes.conversation.undo import list_operations, show_operation
+from scopes.conversation.undo import redo as run_redo
 from scopes.conversation.undo import undo as run_undo
+from scopes.history.transaction import find_recorded_operation
 
 
 def undo(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[OPERATION|CONV]",
-            help="The operation: a unique prefix of its id (default: your last one); or a conversation",
-        ),
+        typer.Argument(metavar="[OPERATION|CONV]", help="An operation (default: your last), or a conversation"),
     ] = None,
-    conversation: OfConversation = None,
-    any_actor: AnyActor = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be undone, and change nothing")] = False,
+    include_all: All = False,
 ) -> int:
-    """Undo your last command: an append or any operation.
+    """Undo your last command.
 
-    Every command that changes a conversation can be undone: append, branch, rewind, rename, delete, merge, import, ...
-    Undo takes back the newest thing that you did, and never what somebody else did, or what hooks, scopes watch and
-    scopes acp recorded, unless you name the operation or give --any-actor. Who you are is the setting scopes.author, or
-    SCOPES_AUTHOR; the actors of those are hooks, watch and acp. All messages of one append are taken back together, if
-    they are still the last ones of their branch, and so are all operations of one command. Repeat undo to go further
-    back; redo reverts an undo. Facts, agents and inboxes go back whatever others have changed since in other places; if
-    what the operation changed was changed again, undo refuses and names the operation to undo first.
+    It takes back the newest thing that you did, all of a command in one step, and never what somebody else, a hook,
+    acp or a watcher recorded, unless you name the operation or give -a. Repeat it to go further back; redo reverts it.
 
     Examples:
       scopes undo
       scopes undo --dry-run
+      scopes undo @{2}
       scopes undo conv-001
-      scopes operations list
-      scopes undo k3x9
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    undone = run_undo(repository, name, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+    if name is not None and name.startswith("@") and name != LATEST:
+        name = find_recorded_operation(repository, name)[1].id
+    undone = run_undo(repository, name, any_actor=include_all, dry_run=invocation.dry_run)
     return invocation.show(follow_undo(repository, undone, invocation.environ))
+
+
+def redo(
+    context: typer.Context,
+    conversation: Annotated[
+        str | None, typer.Argument(metavar="[CONV]", help="Only what was undone in this conversation")
+    ] = None,
+    include_all: All = False,
+) -> int:
+    """Redo what you undid last.
+
+    After several undos it can be repeated. Any other operation of yours ends that; messages that you add do not.
+
+    Examples:
+      scopes redo
+      scopes redo --dry-run
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    redone = run_redo(repository, conversation=conversation, any_actor=include_all, dry_run=invocation.dry_run)
+    return invocation.show(follow_undo(repository, redone, invocation.environ))
+
+
+def operations(
+    context: typer.Context,
+    operation: Annotated[
+        str | None, typer.Argument(metavar="[OPERATION]", help="A prefix of its id, or its place: @, @{3}")
+    ] = None,
+    limit: Limit = None,
+    include_all: All = False,
+) -> int:
+    """List operations, or show what one changed.
+
+    Yours, newest first; -a lists those of every actor. @ is the newest operation of all, @{2} the second before it and
+    @{yesterday} the last one before that time: --at takes the same names. Messages that were added are no operations,
+    although undo takes them back, too.
+
+    Examples:
+      scopes op -n 20
+      scopes op @{3}
+      scopes operations --json
+      scopes log conv-001 --at @{1}
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    if operation is not None:
+        return invocation.show(show_operation(repository, operation))
+    actor = None if include_all else repository.caller.actor
+    return invocation.show(list_operations(repository, limit=limit, actor=actor))

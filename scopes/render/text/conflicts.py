@@ -384,6 +384,6 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
     if can_have_value(row.conflict.key):
         write_hint(view, f"edit a value:   {resolve} --edit")
     named = f"{quote(row.conversation)} {quote(row.conflict.id[:8])}"
-    write_hint(view, f"argue:          scopes conflicts argue {named} --position TEXT")
-    write_hint(view, f"let decide:     scopes conflicts escalate {named} --neutral")
+    write_hint(view, f"argue:          scopes conflicts argue {named} TEXT")
+    write_hint(view, f"let decide:     scopes conflicts escalate {named}")
     write_hint(view, f"discuss it:     scopes append {quote(row.conversation)}/{quote(row.branch)} TEXT")

@@ -72,7 +72,7 @@ def render_merge_request_changed(result: MergeRequestChanged, view: View) -> Non
     write_outcome(view, str(request.number), f"merge request {request.number} {result.change}", branches)
     if view.terminal:
         if result.change == "opened":
-            write_hint(view, f"merge it: scopes merge-requests merge {quote(result.row.conversation)} {request.number}")
+            write_hint(view, f"merge it: scopes merge {quote(result.row.conversation)} mr/{request.number}")
         write_hint(view, UNDO_HINT)
 
 
@@ -129,7 +129,7 @@ def _write_preview(result: MergeRequestView, view: View) -> None:
     elif view.terminal and result.outcome != "up-to-date":
         if result.files:
             view.line()
-        write_hint(view, f"merge it: scopes merge-requests merge {quote(result.row.conversation)} {request.number}")
+        write_hint(view, f"merge it: scopes merge {quote(result.row.conversation)} mr/{request.number}")
 
 
 def _style(row: MergeRequestRow) -> Style:

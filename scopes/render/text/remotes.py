@@ -110,9 +110,9 @@ def render_remote_changed(result: RemoteChanged, view: View) -> None:
         number = result.conversations
         view.line(f"it has {number} {plural(number, 'conversation')}")
     if view.terminal:
-        option = "" if result.default else f" --remote {quote(result.name)}"
+        option = "" if result.default else f" {quote(result.name)}"
         write_hint(
-            view, f"get them: scopes fetch{option}" if result.conversations else f"send some: scopes push CONV{option}"
+            view, f"get them: scopes fetch{option}" if result.conversations else f"send some: scopes push{option} CONV"
         )
 
 
@@ -140,8 +140,8 @@ def render_remote_shown(result: RemoteShown, view: View) -> None:
     write_field(view, "Conversations", f"{result.conversations:,} when it was last seen, {result.here:,} of them here")
     write_field(view, "Not shared", counted(result.not_shared, "conversation"))
     if view.terminal:
-        option = "" if result.default else f" --remote {quote(result.name)}"
-        write_hint(view, f"see what a push would send: scopes push --dry-run{option}")
+        option = "" if result.default else f" {quote(result.name)}"
+        write_hint(view, f"see what a push would send: scopes push{option} --dry-run")
 
 
 @render_text.register
@@ -281,7 +281,7 @@ def render_bundle_created(result: BundleCreated, view: View) -> None:
         view.aside("no bundle was written")
     elif view.terminal:
         view.line(f"wrote {result.path} ({format_size(result.size_bytes)})")
-        write_hint(view, "on another machine: scopes bundle import FILE")
+        write_hint(view, "on another machine: scopes fetch FILE")
 
 
 @render_text.register
@@ -292,7 +292,7 @@ def render_bundle_verified(result: BundleVerified, view: View) -> None:
     else:
         view.aside("the bundle has no conversation")
     if view.terminal and result.conversations and result.exit_code == 0:
-        write_hint(view, f"get them: scopes bundle import {quote(result.path)}")
+        write_hint(view, f"get them: scopes fetch {quote(result.path)}")
 
 
 def _write_bundled(view: View, rows: Sequence[BundledConversation]) -> None:
@@ -317,7 +317,7 @@ def render_manifests_fetched(result: ManifestsFetched, view: View) -> None:
     """Write how many conversations the remote has; in a pipe only that number."""
     _write_manifests(result, view)
     if view.terminal:
-        write_hint(view, f"list them: scopes list --remote {quote(result.remote)}")
+        write_hint(view, f"list them: scopes fetch {quote(result.remote)} --list")
 
 
 def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None:

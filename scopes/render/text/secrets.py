@@ -56,7 +56,7 @@ def render_secrets_scanned(result: SecretsScanned, view: View) -> None:
     view.line(f"{found} in {counted(result.conversations, 'conversation')}{unchanged}.")
     if still:
         name = quote(next(iter(still))[:_SHOWN]) if len(still) == 1 else "ID"
-        write_hint(view, f"all places of one: scopes secrets explain {name}")
+        write_hint(view, f"all places of one: scopes secrets list --rules {name}")
         write_hint(view, f"if one is real, revoke it; if it is none: scopes secrets allow {name} --reason TEXT")
 
 
@@ -65,7 +65,7 @@ def render_secret_list(result: SecretList, view: View) -> None:
     """Write a row for each secret."""
     if view.terminal and not result.secrets:
         view.line("No secrets were found.")
-        write_hint(view, "look for them: scopes secrets scan")
+        write_hint(view, "look for them: scopes secrets list")
         return
     if view.terminal:
         view.rows(_TERMINAL_SECRETS, [_terminal_row(each) for each in result.secrets], title="Secrets")
@@ -131,7 +131,7 @@ def _write_cures(view: View, cures: Iterable[str]) -> None:
     for command in commands[:_MAX_CURES]:
         write_hint(view, f"to push without it: {command}")
     if len(commands) > _MAX_CURES:
-        write_hint(view, f"{len(commands) - _MAX_CURES:,} more: scopes secrets explain ID")
+        write_hint(view, f"{len(commands) - _MAX_CURES:,} more: scopes secrets list --rules ID")
 
 
 def _write_found(rows: Sequence[SecretRow], view: View) -> None:

@@ -51,7 +51,7 @@ REFUSED = [
     (
         "conversation_branch",
         {"conversation": "conv-001", "name": "c", "start": "nope"},
-        ("branch", "conv-001", "c", "--from", "nope"),
+        ("switch", "-c", "conv-001", "c", "nope"),
         "'nope'",
     ),
     (
