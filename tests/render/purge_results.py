@@ -84,6 +84,6 @@ RETENTION_SAMPLES = {
     ),
     "nothing-due": RetentionStatus(rules=(RetentionRule("all", "2 years", 40, 0),), due=()),
     "no-rules": RetentionStatus(
-        rules=(), due=(), notes=(Note("no rule is set: nothing ever expires", "set one: scopes config set"),)
+        rules=(), due=(), notes=(Note("no rule is set: nothing ever expires", "set one: scopes config"),)
     ),
 }  # fmt: skip
