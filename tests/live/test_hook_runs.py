@@ -82,7 +82,7 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
         "remote add origin https://example.org/store.git --no-probe",
         "bundle import some.bundle",
         "agents register checker",
-        "facts key add Risk",
+        "collaborate list",
         "list",
         "show",
         "undo",

@@ -772,7 +772,7 @@ SERVER_STATES = (
     InstallState("claude-code", "installed", "/home/carol/.claude.json"),
     InstallState(
         "codex", "outdated", "/home/carol/.codex/config.toml",
-        "it serves /home/carol/old.git, not the store of the agent's directory", "scopes mcp install codex",
+        "it serves /home/carol/old.git, not the store of the agent's directory", "scopes setup codex --only mcp",
     ),
     InstallState("gemini", "missing", "/home/carol/.gemini/settings.json", "a server of another program has the name scopes"),
     InstallState("vscode", "unreadable", "/home/carol/shop/.vscode/mcp.json", "it is not plain JSON", in_project=True),
@@ -781,7 +781,7 @@ SKILL_STATES = (
     InstallState("agents", "missing", "/home/carol/.agents/skills/scopes/SKILL.md"),
     InstallState(
         "claude-code", "outdated", "/home/carol/.claude/skills/scopes/SKILL.md", "it is of another version of scopes",
-        "scopes skills install claude-code",
+        "scopes setup claude-code --only skill",
     ),
     InstallState(
         "claude-code", "installed", "/home/carol/shop/.claude/skills/scopes/SKILL.md",
@@ -795,7 +795,7 @@ HOOK_STATES = (
         "outdated",
         HOOK_FILE,
         "it records into /home/carol/old.git, not the store of the agent's directory",
-        cure="scopes hooks install codex",
+        cure="scopes setup codex --only hooks",
         store="/home/carol/old.git",
     ),
     HookState(

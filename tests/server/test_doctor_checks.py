@@ -120,7 +120,7 @@ def test_a_recording_that_ended_is_a_warning_for_a_week(tmp_path, monkeypatch):
     found = checks(tmp_path)["acp recording"]
     assert found.detail.startswith("the recording of gemini ended at 20")
     assert found.detail.endswith(": no space left")
-    assert "scopes acp log" in found.cure
+    assert "scopes acp --log" in found.cure
     later = now_nanoseconds() + 8 * 86_400 * 10**9
     monkeypatch.setattr("scopes.server.doctor_checks.now_nanoseconds", lambda: later)
     assert "acp recording" not in checks(tmp_path)

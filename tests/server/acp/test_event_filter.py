@@ -1,4 +1,4 @@
-"""`acp log` and `acp stats` have the events of this store, of a conversation, or from a time on."""
+"""`acp --log` have the events of this store, of a conversation, or from a time on."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_session_that_a_conversation_was_continued_with_is_known_by_its_name(r
 
 
 def test_a_branch_has_its_own_sessions_only(repository, log):
-    """`acp log conv-001/main` said that there is no such conversation."""
+    """`acp --log --conversation conv-001/main` said that there is no such conversation."""
     record(repository, "one")
     branch(repository, "conv-001", name="aside")
     log.write(4, "session", way="load", session="not recorded", where="conv-001/aside")

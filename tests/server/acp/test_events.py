@@ -1,4 +1,4 @@
-"""`acp stats` and `acp log` read the log of the proxies; `history --inject-preview` prints what they put in."""
+"""`acp --log` read the log of the proxies; `history --inject-preview` prints what they put in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent that opens no session, or does not start at all, is in `acp log` and `acp stats`, with its reason."""
+"""An agent that opens no session, or does not start at all, is in `acp --log`, with its reason."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_a_recording_without_a_log_says_so_once_and_goes_on(desk, blocked, run_w
     assert written.count("\n") == written.count("note: ") + written.count("hint: ")
     assert written.count(f"note: cannot write {blocked}: ") == 1  # a slow disk adds a note about the spool
     assert written.startswith(
-        f"note: cannot write {blocked}: Not a directory\nhint: scopes doctor and scopes acp log cannot"
+        f"note: cannot write {blocked}: Not a directory\nhint: scopes doctor and scopes acp --log cannot"
     )
     assert desk.texts() == ["first", "echo: first", "second", "echo: second"]
 
