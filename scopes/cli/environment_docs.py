@@ -21,7 +21,7 @@ EXIT_CODES = (
 ENVIRONMENT = (
     ("SCOPES_STORE", "The store to use, unless --store is given."),
     ("SCOPES_NAME", "Sets scopes.name for this run; SCOPES_LOCK_TIMEOUT, for example, sets scopes.lockTimeout."),
-    ("SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION", "What the command of scopes bisect run has to judge."),
+    ("SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION", "What the command of scopes bisect has to judge."),
     (
         "GITHUB_ACTIONS",
         "If true, text output has no workflow commands, and check writes annotations and a summary.",

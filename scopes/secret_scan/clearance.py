@@ -29,8 +29,8 @@ _SHOWN: Final = 4  # characters of an id in a placeholder
 _MAX_NAMED: Final = 5
 _PLACEHOLDER: Final = re.compile(r"\[redacted:[a-z0-9-]+(?::[0-9a-f]{1,32})?\]")
 _HINT: Final = (
-    "replace them: --redact; look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
-    "let them pass this time: --allow-secrets"
+    "replace them: --secrets redact; look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
+    "let them pass this time: --secrets allow"
 )
 
 

@@ -121,5 +121,5 @@ def _note_others(roots: set[Oid], remote: str, option: str) -> tuple[Note, ...]:
     number, first = len(roots), min(roots)[:_SHORT]
     text = f"only manifests were fetched of {number:,} {plural(number, 'conversation')} of {remote}"
     one, every = f"get one: scopes fetch {first}{option}", f"all: scopes fetch --all{option}"
-    hint = f"list them: scopes list --remote {quote(remote)}; {one}; {every}"
+    hint = f"list them: scopes fetch {quote(remote)} --list; {one}; {every}"
     return (Note(text, hint),)

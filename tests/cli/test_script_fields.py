@@ -11,7 +11,7 @@ from scopes.render.fields import cell_text, find_value
 from tests.cli.contract import COMMANDS, CONV, WRITES, path_of, words_of
 
 every_command = pytest.mark.parametrize("name", COMMANDS)
-WITH_TEMPLATES = [name for name in COMMANDS if name != "context --diff"]  # which has a --format of its own
+WITH_TEMPLATES = [*COMMANDS]
 with_templates = pytest.mark.parametrize("name", WITH_TEMPLATES)
 WITH_COLUMNS = [name for name in COMMANDS if read_rows(path_of(name)).columns]
 # The columns of a command that one of its forms does not print: `decisions --candidates` prints other rows.
@@ -131,8 +131,6 @@ NEAR = {
     "conflicts list": ("severty", "severity"),
     "conflicts list --all": ("stauts", "status"),
     "conflicts show": ("sidse", "sides"),
-    "uncompact --dry-run": ("remainig", "remaining"),
-    "context --diff": ("remved", "removed"),
     "log with lanes": ("lanes", "lane"),
     "bisect run": ("first_bat", "first_bad"),
 }
@@ -170,7 +168,6 @@ def test_an_unknown_field_is_refused_before_anything_is_written(world, name):
         (("decisions", CONV, "--accept", "CANDIDATE.1", "--topic", "tabs"), "topic,branch", "tabs\tmain"),
         (("decisions", CONV, "--dismiss", "CANDIDATE.1"), "candidate.text", "We decided to use tabs."),
         (("decisions", f"{CONV}/main", "--withdraw", "DB"), "topic,decisions", "db\tfiles"),
-        (("uncompact", f"{CONV}/main"), "conversation,branch", "conv-001\tmain"),
         (("conflicts", "resolve", CONV, "1", "--take", "source"), "remaining,conflict.status", "0\tresolved"),
     ],
 )

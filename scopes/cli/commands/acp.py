@@ -109,7 +109,7 @@ def acp(
     Put `scopes acp --` before the agent's command in the editor's settings. What editor and agent say in the Agent
     Client Protocol (ACP) passes through, and every prompt, answer and tool call becomes a message of a conversation.
     The first new session of the editor continues the newest conversation that scopes acp has recorded of this agent in
-    this directory. One that hooks, scopes watch or an import recorded is continued only if it is named: --conversation.
+    this directory. One that hooks or an import recorded is continued only if it is named: --conversation.
     The agent resumes or loads its own session if it can; else the recorded history is put before the first prompt,
     once. A fork (--fork, or one by the editor) is recorded on a branch of its own. With --fork an agent that has no
     session/fork gets a new session with the history: the session itself is never resumed or loaded. A session that is
@@ -122,7 +122,7 @@ def acp(
     then the first prompt and the last messages of the conversation, with tool calls as name and status, and how many
     messages are left out: at most 50 messages within 8000 tokens, or as many as --max-tokens allows. A project is the
     git repository around the directory in which a conversation began, or outside of git that directory. All of it is
-    fenced as recorded data; scopes history CONV --inject-preview prints it.
+    fenced as recorded data; scopes context CONV --for-prompt --explain prints it.
 
     Messages are not changed, with these exceptions: the request for a session that continues is answered here, the
     first prompt gets the history, and lines of the agent that are not messages are dropped. --emulate changes more: the

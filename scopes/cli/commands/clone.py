@@ -38,7 +38,7 @@ def clone(
     conversations yet. The address becomes its remote origin. If the clone fails, a new store is removed again. ADDRESS
     must be a repository that conversations were pushed to, neither another scopes store nor a repository of code only.
 
-    For a remote with very many conversations, --manifests gets only the list: scopes list --remote origin shows it, and
+    For a remote with very many conversations, --manifests gets only the list: scopes fetch origin --list shows it, and
     the first command that reads a conversation, such as log, fetches that conversation. Later, fetch and pull update
     the list and the conversations that were fetched; scopes fetch --all gets everything.
 

@@ -53,8 +53,8 @@ def fetch(
     repository on this machine. Of conversations from other machines only the path of the directory is known: its last
     part must be the name. A name that belongs to several repositories on this machine is an error that lists them.
 
-    --manifests gets title, time and size of each conversation, but no messages: scopes list --remote REMOTE lists them,
-    scopes search --remote-titles searches them, and the first command that reads a conversation, such as log, fetches
+    --manifests gets title, time and size of each conversation, but no messages: scopes fetch REMOTE --list lists them,
+    scopes search --remote REMOTE searches them, and the first command that reads a conversation, such as log, fetches
     it. In a store that was cloned with --manifests, fetch and pull without arguments update this list, and get messages
     only for conversations that are already here. --all gets everything, as does any fetch if scopes.fetchManifests is
     false.

@@ -317,7 +317,7 @@ def render_manifests_fetched(result: ManifestsFetched, view: View) -> None:
     """Write how many conversations the remote has; in a pipe only that number."""
     _write_manifests(result, view)
     if view.terminal:
-        write_hint(view, f"list them: scopes list --remote {quote(result.remote)}")
+        write_hint(view, f"list them: scopes fetch {quote(result.remote)} --list")
 
 
 def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None:
@@ -326,7 +326,7 @@ def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None
         return
     view.line("Made a store at ", path)
     _write_manifests(listed, view)
-    write_hint(view, f"list them: scopes --store {quote(path)} list --remote {quote(listed.remote)}")
+    write_hint(view, f"list them: scopes --store {quote(path)} fetch {quote(listed.remote)} --list")
 
 
 def _write_manifests(result: ManifestsFetched, view: View) -> None:
