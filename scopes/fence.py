@@ -1,7 +1,7 @@
 """Fence recorded text in a prompt between two lines with a mark that the text does not contain.
 
 The mark is drawn at random for every rendering. Somebody who has seen the marks of earlier prompts, or who knows this
-code, cannot write a message that closes the fence of a later one. A mark that the user sets (`--mark`) is fixed, for
+code, cannot write a message that closes the fence of a later one. A mark that a program sets is fixed, for
 output that can be compared; text that contains it is refused.
 """
 
@@ -78,6 +78,6 @@ def fenced(name: str, body: str, mark: str | None = None) -> str:
     """
     chosen = draw_mark(body) if mark is None else mark
     if chosen.lower() in body.lower():
-        raise Invalid("the mark occurs in the recorded text", hint="choose another --mark, or leave it out")
+        raise Invalid("the mark occurs in the recorded text", hint="choose another one, or none")
     begin, end = fence_lines(name, chosen)
     return f"{begin}{body}{end}"

@@ -77,6 +77,7 @@ def record() -> str:
             "LANG": "C.UTF-8",
             "SCOPES_PAGER": "cat",
             "TZ": "UTC",
+            "SCOPES_STORE": os.path.join(home, "store.git"),
         }
         scopes = [sys.executable, "-m", "scopes"]
         subprocess.run(

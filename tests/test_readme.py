@@ -73,7 +73,9 @@ def test_the_commands_of_the_readme_work_on_the_sample_one_after_the_other(tmp_p
     make_executable(programs / "scopes", f'#!/bin/sh\nexec {client} "$@"\n')
     if shutil.which("jq") is None:
         make_executable(programs / "jq", "#!/bin/sh\nexec cat\n")
-    lines = ["scopes import --sample", *list_lines()]
+    (tmp_path / "scopes").symlink_to(ROOT / "scopes")  # in the clone
+    sample = "export SCOPES_STORE=~/.local/share/scopes/sample.git"
+    lines = ["scopes import --sample", sample, *list_lines()]
     # 1: nothing found, or different; 3: stopped on conflicts, as the page says
     check = 'code=$?; case $code in 0|1|3) ;; *) echo "error: exit code $code" >&2;; esac'
     lines = [f"(mkdir repo; cd repo; git init -q .; {line}\n)" if "scopes init" in line else line for line in lines]

@@ -373,7 +373,7 @@ class Conversation(ConversationHandle):
         secrets: Mode = "refuse",
         dry_run: bool = False,
     ) -> scopes.CheckedOut:
-        """Write a branch (default: the active one) as a session of another agent, as `scopes checkout --to` does.
+        """Write a branch (default: the active one) as a session of another agent, as `scopes resume --in` does.
 
         The agent is not started: `command` and `shell` of the result go on with the session, and an import puts what
         the agent adds on the branch `new_branch`.

@@ -298,7 +298,7 @@ def diff_lines(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
 
 
 Mark: TypeAlias = Literal["=", "!", "<", ">"]
-_HINT = "for example: scopes range-diff main fix@{1} fix"
+_HINT = "for example: scopes diff --range main fix@{1} fix"
 
 
 class RangeSide(NamedTuple):

@@ -324,7 +324,7 @@ def _filter(only: LogFilter, read: _Read, seen: set[tuple[str, str]]) -> Callabl
 
 def _none_found_note(only: LogFilter, conversation: ConversationId, seen: Iterable[tuple[str, str]]) -> Note:
     """Return the note that no message matches; its hint names the authors and kinds in the walk."""
-    hints = [f"see: scopes files {quote(conversation)}"] if only.path is not None else []
+    hints = [f"see: scopes show {quote(conversation)} --files"] if only.path is not None else []
     hints += [few("authors", (name for name, _ in seen))] if only.author else []
     hints += [few("kinds", (kind for _, kind in seen))] if only.kind else []
     text = f"no message touched {only.path!a}" if only.is_only_path else "no message matches"
@@ -619,7 +619,7 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
             hint=f"see: scopes log {quote(conversation)} --graph",
         )
     if len(points) < 2:
-        raise Refused("there is no message between good and bad", hint="see: scopes help bisect run")
+        raise Refused("there is no message between good and bad", hint="see: scopes help bisect")
     return points[::-1]
 
 

@@ -252,7 +252,7 @@ def _choose_known(
         return registered, ()
     where = f"{plan.branch.conversation.id}/{registered.branch}"
     text = f"{plan.writer.name} had added {added} {plural(added, 'message')} on {where}: this session is without them"
-    note = Note(text, f"to go on with them: scopes checkout {shlex.quote(where)} --to {shlex.quote(plan.writer.name)}")
+    note = Note(text, f"to go on with them: scopes resume {shlex.quote(where)} --in {shlex.quote(plan.writer.name)}")
     return None, (note,) if added else ()
 
 
@@ -374,9 +374,9 @@ def _notes_of(history: SessionHistory) -> tuple[Note, ...]:
         notes.append(Note(f"left out: {_counted(history.dropped)}"))
     beyond, of = history.left_out - history.compacted, f"of {history.total} {plural(history.total, 'message')}"
     if history.compacted:
-        notes.append(Note(f"{history.compacted} {of} are before the last compaction, and left out", "take all: --full"))
+        notes.append(Note(f"{history.compacted} {of} are before the last compaction, and left out"))
     if beyond:
-        notes.append(Note(f"{beyond} {of} are beyond the tokens, and shortened", "take more: --max-tokens N"))
+        notes.append(Note(f"{beyond} {of} are beyond the tokens, and shortened"))
     return tuple(notes)
 
 

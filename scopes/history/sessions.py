@@ -181,7 +181,8 @@ def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> 
     """
     where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
     before = read_commit(branch.repository, appended).parents[0]
-    return note_taken(branch, before, f"scopes undo, and then: scopes {verb} {where} --create ...")
+    option = "--from HEAD" if verb == "append" else "--create"
+    return note_taken(branch, before, f"scopes undo, and then: scopes {verb} {where} {option} ...")
 
 
 def note_taken(branch: BranchHandle, before: Oid, cure: str, *, is_planned: bool = False) -> tuple[Note, ...]:

@@ -1,6 +1,6 @@
 """Take what scopes put before a prompt out of it: recorded history, memory, last words of other agents.
 
-`scopes resume`, `scopes acp` and `scopes history --for-prompt` write these blocks, each in a fence with a mark. Agents
+`scopes resume`, `scopes acp` and `scopes context --for-prompt` write these blocks, each in a fence with a mark. Agents
 record them as if the user had typed them. The source keeps the exact bytes; the message has the user's own words.
 """
 

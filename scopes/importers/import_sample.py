@@ -93,7 +93,7 @@ def _refuse_purged(repository: Repository, sample: _Sample) -> None:
     is_whole = purged.has_conversation(sample.root)
     if is_whole or any(map(purged.has_message, sample.messages)):
         what = "the conversation of the sample" if is_whole else "a message of the sample"
-        hint = "what was purged does not come back; for two sessions to try it with: scopes import --sample-sessions"
+        hint = "what was purged does not come back: import it into another store, with --store"
         raise Refused(f"{what} was purged here", hint=hint)
 
 

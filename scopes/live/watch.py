@@ -1,4 +1,4 @@
-"""`scopes watch`: import sources as they change, for agents without hooks.
+"""`scopes import --watch`: import sources as they change, for agents without hooks.
 
 A source is imported when it has been quiet for a moment, at the latest some seconds after its first change, and at most
 once a second. What cannot be imported because the store cannot be written is tried again.

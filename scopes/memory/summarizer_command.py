@@ -99,4 +99,4 @@ def run_summarizer(command: str, prompt: str, timeout_seconds: int) -> str:
 
 
 def _refusal(problem: str) -> Refused:
-    return Refused(f"the summarizer {problem}", hint="see scopes.summarizer, or use --builtin")
+    return Refused(f"the summarizer {problem}", hint="see scopes.summarizer; without it: -c scopes.summarizer=")

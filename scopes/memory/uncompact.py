@@ -69,7 +69,7 @@ def uncompact(
         if not compactions:
             raise Refused(
                 f"{handle} has no compaction: its contexts start at the first message",
-                hint=f"make one: scopes compact {quote(str(handle))}",
+                hint=f"make one: scopes summarize {quote(str(handle))} --compact",
             )
         removed = compactions[:1] if only_last else compactions
         operation = None

@@ -111,7 +111,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
         messages |= list_held(repository, where, name)
         records = tuple(walk_other_records(repository, where, name))
         if not messages and not records:
-            raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
+            raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes show CONV --files")
     if request.only is not None:
         messages = {name: parts for name, parts in messages.items() if name in request.only}
     whole = {name for name, parts in messages.items() if parts is None}

@@ -51,7 +51,7 @@ def none_named(remote: str, missing: Iterable[str], there: Iterable[RemoteName])
     if not roots:
         return NotFound(text, hint="it has no conversation; nothing was pushed there yet: scopes push CONV")
     hint = f"it has: {roots}; their titles: scopes fetch {quote(remote)} --list"
-    return NotFound(text, hint=f"{hint}, then: scopes list --remote {quote(remote)}")
+    return NotFound(text, hint=hint)
 
 
 def describe_roots(roots: Iterable[Oid]) -> str:

@@ -25,12 +25,10 @@ COMMANDS = {
     "mr show": (("mr", "show", CONV, "2"), 0, None),
     "decisions": (("decisions", CONV), 0, "decisions"),
     "decisions --candidates": (("decisions", CONV, "--candidates"), 0, "candidates"),
-    "range-diff": (("range-diff", CONV, "draft", "final"), 1, "pairs"),
+    "range-diff": (("diff", "--range", CONV, "draft", "final"), 1, "pairs"),
     "conflicts list": (("conflicts", "list", CONV), 0, "conflicts"),
     "conflicts list --all": (("conflicts", "list", CONV, "--all"), 0, "conflicts"),
     "conflicts show": (("conflicts", "show", CONV, "decisions/cache"), 0, None),
-    "uncompact --dry-run": (("uncompact", f"{CONV}/main", "--dry-run"), 0, None),
-    "context --diff": (("context", "--diff", CONV, "draft", "final"), 1, None),
     "log with lanes": (("log", f"{CONV}/main"), 0, ""),
     "bisect run": (("bisect", f"{CONV}/main", "--", "sh", "-c", "! grep -q SQLite"), 0, None),
 }  # fmt: skip
@@ -41,15 +39,17 @@ WRITES = {
     "decisions accept": ("decisions", CONV, "--accept", "CANDIDATE.1", "--topic", "indentation"),
     "decisions dismiss": ("decisions", CONV, "--dismiss", "CANDIDATE.2", "--reason", "a quotation"),
     "decisions withdraw": ("decisions", f"{CONV}/main", "--withdraw", "db", "--reason", "too slow"),
-    "uncompact": ("uncompact", f"{CONV}/main", "--reason", "it forgot the schema"),
     "conflicts resolve": ("conflicts", "resolve", CONV, "decisions/cache", "--take", "source"),
 }
 PATHS = {
     "decisions --candidates": ("decisions",),
-    "context --diff": ("context",),
+    "range-diff": ("diff",),
+    "bisect run": ("bisect",),
+    "decisions accept": ("decisions",),
+    "decisions dismiss": ("decisions",),
+    "decisions withdraw": ("decisions",),
     "log with lanes": ("log",),
     "conflicts list --all": ("conflicts", "list"),
-    "uncompact --dry-run": ("uncompact",),
 }
 
 

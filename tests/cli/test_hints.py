@@ -138,9 +138,11 @@ def test_a_misspelled_kind_has_the_nearest_one_as_hint(conversation, words):
     assert (error["message"], error["hint"]) == ("there is no kind 'decison'", "did you mean decision?")
 
 
-def test_head_in_a_log_has_the_branch_main_as_hint(conversation):
-    error = conversation.run_refused("log", conversation.id, "HEAD~2", code=2)
-    assert error["hint"] == f"did you mean scopes log {conversation.id}/main~2?"
+def test_head_is_the_active_branch_of_the_conversation(conversation):
+    newest = conversation.append("main", "newest")
+    assert conversation.run("log", conversation.id, "HEAD", "-1", "--json")["id"] == newest
+    error = conversation.run_refused("log", conversation.id, "src/app.py", code=4)
+    assert error["hint"] == f"for a path: scopes log {conversation.id} -- src/app.py"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_an_empty_log_says_so_and_names_the_values_that_there_are(conversation):
     for words, text in (
         (("--author", "clod"), "note: no message matches\nhint: authors: carol\n"),
         (("--kind", "priority"), "note: no message matches\nhint: kinds: plain\n"),
-        (("--", "nowhere"), f"note: no message touched 'nowhere'\nhint: see: scopes files {conversation.id}\n"),
+        (("--", "nowhere"), f"note: no message touched 'nowhere'\nhint: see: scopes show {conversation.id} --files\n"),
     ):
         done = conversation.run_main("log", conversation.id, *words)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", text)
@@ -197,21 +199,9 @@ def test_the_hint_about_a_missing_store_keeps_the_given_path(tmp_path):
         ("log --since 2026-02-28 --until 2026-02-01", 2, "--since '2026-02-28' is after --until '2026-02-01'"),
         ("find tea", 2, "did you mean scopes search?"),
         ("conflicts conv-001", 2, "did you mean scopes conflicts list conv-001?"),
-        ("files src/a.py", 4, "to find who touched it: scopes search file:src/a.py, or scopes blame src/a.py"),
     ],
 )
 def test_a_word_too_few_or_in_the_wrong_place_has_the_ready_command(conversation, words, code, text):
     """Findings of the fourth day, B6 to B9 and C11."""
     error = conversation.run_refused(*words.split(), code=code)
     assert text in (error["message"], *error["hint"].split("\n"))
-
-
-def test_blame_takes_the_end_of_a_path_if_only_one_file_has_it(conversation):
-    """Findings of the fourth day, B6: log and search did, blame did not."""
-    for path in ("src/git/push.go", "src/git/pull.go", "tests/git/pull.go"):
-        conversation.append("main", "written", "--data", f'{{"files": [{{"op": "edit", "path": "{path}"}}]}}')
-    by_end, whole = (
-        conversation.run("blame", f"{conversation.id}/main", path, "--json") for path in ("push.go", "src/git/push.go")
-    )
-    assert by_end == whole
-    assert "pull.go" in conversation.run_refused("blame", f"{conversation.id}/main", "pull.go", code=4)["hint"]

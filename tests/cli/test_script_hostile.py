@@ -123,7 +123,6 @@ REFUSED = {
     "a range": ("range-diff", CONV, SHORT, "main"),
     "a conflict": ("conflicts", "show", CONV, SHORT),
     "a status": ("conflicts", "list", "--status", SHORT),
-    "a branch to uncompact": ("uncompact", f"{CONV}/{SHORT}"),
     "a compared revision": ("context", "--diff", CONV, "main", SHORT),
     "a good message": ("bisect", CONV, "--good", SHORT, "--", "true"),
     "a field": ("mr", "list", f"--json={SHORT}"),
@@ -150,7 +149,6 @@ def test_names_that_are_written_back_are_harmless(world):
         ("mr", "close", CONV, "4", "--reason", PAYLOAD),
         ("decisions", CONV, "--accept", f"{world.candidate}.1", "--topic", f"tabs {SHORT}"),
         ("decisions", CONV, "--dismiss", f"{world.candidate}.2", "--reason", PAYLOAD),
-        ("uncompact", f"{CONV}/main", "--reason", PAYLOAD),
     )
     for words in calls:
         code, shown, errors = run_on_terminal(world, *words)

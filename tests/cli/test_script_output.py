@@ -135,12 +135,6 @@ def test_a_log_without_messages_is_empty(empty):
     assert documents_of(empty, "log", CONV) == []
 
 
-def test_two_equal_contexts_have_no_difference(empty):
-    assert empty.run("context", "--diff", CONV, "main..main") == ""
-    (document,) = documents_of(empty, "context", "--diff", CONV, "main..main")
-    assert (document["equal"], document["added"], document["removed"]) == (True, [], [])
-
-
 REFUSED = {
     "a merge request that does not exist": (("mr", "show", CONV, "9"), 4, "not-found"),
     "a merge request in no known state": (("mr", "list", "--state", "stale"), 2, "invalid"),
@@ -168,8 +162,6 @@ REFUSED = {
     "conflicts in no known status": (("conflicts", "list", "--status", "settled"), 2, "invalid"),
     "a conflict that does not exist": (("conflicts", "show", CONV, "99"), 4, "not-found"),
     "a conflict that is resolved": (("conflicts", "resolve", CONV, "2", "--take", "source"), 1, "refused"),
-    "compactions of a branch without one": (("uncompact", f"{CONV}/draft"), 1, "refused"),
-    "a comparison of contexts with a message that is gone": (("context", "--diff", CONV, "main", "x"), 4, "not-found"),
     "a log of a branch that does not exist": (("log", f"{CONV}/none"), 4, "not-found"),
 }
 
@@ -206,9 +198,7 @@ def test_without_a_store_a_command_is_not_found(world, tmp_path, name):
     [
         (("range-diff", CONV, "draft", "draft~1..draft"), 2),
         (("range-diff", CONV, "main..draft", "main..draft"), 0),
-        (("range-diff", CONV, "draft", "final", "--no-patch"), 1),
-        (("context", "--diff", CONV, "draft..draft"), 0),
-        (("context", "--diff", CONV, "draft..final"), 1),
+        (("range-diff", CONV, "draft", "final", "--stat"), 1),
         (("mr", "merge", CONV, "2"), 0),
         (("bisect", f"{CONV}/draft", "--", "sh", "-c", "exit 125"), 1),
         (("bisect", f"{CONV}/draft", "--", "sh", "-c", "exit 129"), 1),

@@ -71,7 +71,7 @@ def test_the_id_in_a_refusal_can_be_allowed_before_any_scan(store):
     refusal = store.run_refused("export", store.id, "--format", "json", code=1)
     prefix = refusal["message"].rpartition("(")[2].rstrip(")")
     assert store.run("secrets", "allow", prefix, "--reason", "a sample", "--json")["change"] == "allowed"
-    assert store.run("history", store.id, "--for-prompt").count(TOKEN) == 2
+    assert store.run("context", store.id, "--for-prompt").count(TOKEN) == 2
 
 
 def test_undo_redo_and_remove_change_what_may_leave(store, secret):
@@ -87,9 +87,9 @@ def test_undo_redo_and_remove_change_what_may_leave(store, secret):
 
 def test_a_context_from_the_cache_follows_the_allow_list(store, secret):
     words = ["context", store.id, "--max-tokens", "3000"]
-    assert TOKEN not in store.run(*words, "--redact")
+    assert TOKEN not in store.run(*words, "--secrets", "redact")
     store.run("secrets", "allow", secret)
-    assert TOKEN in store.run(*words, "--redact")
+    assert TOKEN in store.run(*words, "--secrets", "redact")
     assert TOKEN in store.run(*words)
 
 

@@ -160,7 +160,7 @@ def render_candidate_list(result: CandidateList, view: View) -> None:
     if result.candidates:
         first = _short_candidate(result.candidates[0])
         write_hint(
-            view, f"accept one: scopes decisions accept {quote(result.conversation)} {quote(first)} --topic TOPIC"
+            view, f"accept one: scopes decisions {quote(result.conversation)} --accept {quote(first)} --topic TOPIC"
         )
 
 

@@ -326,7 +326,7 @@ def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None
         return
     view.line("Made a store at ", path)
     _write_manifests(listed, view)
-    write_hint(view, f"list them: scopes --store {quote(path)} list --remote {quote(listed.remote)}")
+    write_hint(view, f"list them: scopes --store {quote(path)} fetch {quote(listed.remote)} --list")
 
 
 def _write_manifests(result: ManifestsFetched, view: View) -> None:

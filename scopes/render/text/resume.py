@@ -23,5 +23,5 @@ def render_resumption(result: Resumption, view: View) -> None:
         where = f"{result.conversation}/{result.branch}"
         write_hint(
             view,
-            f"with all tool calls, as a session of its own: scopes checkout {quote(where)} --to {quote(result.agent)}",
+            f"with all tool calls, as a session of its own: scopes resume {quote(where)} --in {quote(result.agent)}",
         )

@@ -1,4 +1,4 @@
-"""Render what `scopes watch` has recorded."""
+"""Render what `scopes import --watch` has recorded."""
 
 from __future__ import annotations
 
