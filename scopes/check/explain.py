@@ -1,4 +1,4 @@
-"""`check --list` and `check --explain`: the rules, their levels, parameters and meaning."""
+"""`check --list [RULE]`: the rules, their levels, parameters and meaning."""
 
 from __future__ import annotations
 

@@ -14,11 +14,10 @@ import time
 from dataclasses import replace
 
 from scopes.check.hook import AGENTS, MAX_INPUT, Decision, format_answer, judge_call, parse_input
-from scopes.check.policy import Policy, parse_policy
+from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy
 from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import PARAMETERS
-from scopes.cli.policy_options import check_policy_options
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.regular_file import read_regular
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from scopes.store.config import Setting
 
-_FLAGS = {"--hook": "agent", "--rules": "rules", "--rules-from": "revision", "--preset": "preset"}
+_FLAGS = {"--hook": "agent", "--rules": "rules", "--preset": "preset"}
 _MAX_POLICY = 1 << 20
 _SECONDS = 10.0  # to wait for the input
 _BLOCK = 2  # the exit code with which a hook of each agent blocks a call; the reason is on standard error
@@ -49,6 +48,27 @@ def parse_words(words: Sequence[str]) -> dict[str, str] | None:
             return None
         values[_FLAGS[name]] = given
     return values if values.get("agent") in AGENTS else None
+
+
+def split_rules(text: str | None) -> tuple[str | None, str | None]:
+    """Split `[REV:]FILE` into the path of a policy and the commit that it is read from; None for what is not given.
+
+    Raises:
+        Invalid: it is empty.
+    """
+    if text == "":  # would be taken for an option that is not given, and the policy for another one
+        raise Invalid("--rules is empty", hint="leave it out, or set the variable that it comes from")
+    revision, colon, path = (text or "").partition(":")
+    if not revision or not colon or revision.split() != [revision] or os.path.lexists(text or ""):
+        return text, None
+    return path or None, revision
+
+
+def check_choices(preset: str | None, fail_on: str | None = None) -> None:
+    """Raise Invalid if the value of --preset or --fail-on is not one of the words that it can be."""
+    for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
+        if value is not None and value not in choices:
+            raise Invalid(f"{option} {value!a} is not possible: use one of {', '.join(choices)}")
 
 
 def run_hook(
@@ -138,7 +158,7 @@ def _read_input() -> bytes:
 
 def _read_policy(directories: Sequence[str], rules: str | None, revision: str | None, preset: str | None) -> Policy:
     """Return the policy of the first directory that has one; the defaults if none has and none was named."""
-    check_policy_options(rules, revision, preset)
+    check_choices(preset)
     path = rules or FILE_NAME
     found = _find_policy(directories, path, revision)
     if found is None and (rules is not None or revision is not None):

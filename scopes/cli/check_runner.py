@@ -17,10 +17,10 @@ from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import PARAMETERS
 from scopes.check.workspace import find_checkout
+from scopes.cli.check_hook import check_choices
 from scopes.cli.check_targets import Runs, is_path, open_runs, split_targets
 from scopes.cli.input import is_open_pipe
 from scopes.cli.invocation import Invocation
-from scopes.cli.policy_options import check_policy_options
 from scopes.conversation.list import ListFilter
 from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.history.handles import resolve_scope
@@ -65,7 +65,7 @@ def read_policy(
             this clone.
         NotFound, Inaccessible: the revision cannot be read.
     """
-    check_policy_options(path, revision, preset, fail_on)
+    check_choices(preset, fail_on)
     notes: tuple[Note, ...] = ()
     commit: CommittedFiles | None = None
     if path is None and revision is None and _is_job_for_change(invocation):
@@ -209,7 +209,10 @@ def _read_policy_text(
     source = CommittedTree(name, revision, commit.read)
     data = commit.read(source.path)
     if data is None and path is not None:
-        raise Invalid(f"there is no {name} in {revision}", hint="commit the policy there, or leave out --rules-from")
+        raise Invalid(
+            f"there is no {name} in {revision}",
+            hint="commit it there, or name another: --rules REV:FILE",
+        )
     return None if data is None else _decoded(data, name), f"{revision[:12]}:{name}", source
 
 
@@ -221,7 +224,7 @@ def _find_base(invocation: Invocation) -> CommittedFiles:
     """Return the merge base of the change that a CI job checks; raise Invalid if it is not in this clone."""
     variable, form = next(base for base in _BASES if invocation.environ.get(base[0]))
     revision = form.format(invocation.environ[variable])
-    hint = "clone with the whole history (fetch-depth: 0, GIT_DEPTH: 0), or name a policy: --rules, --rules-from"
+    hint = "clone with the whole history (fetch-depth: 0, GIT_DEPTH: 0), or name a policy: --rules [REV:]FILE"
     try:
         base = CommittedFiles(invocation.cwd, revision).find_merge_base()
     except (NotFound, Inaccessible) as error:  # the policy of the working tree may be the agent's

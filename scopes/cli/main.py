@@ -70,10 +70,10 @@ def _run_command(table: Table, invocation: Invocation) -> int:
 
 def _run_hook(values: dict[str, Any]) -> int:
     """Answer the hook of an agent; every exception becomes an answer."""
-    from scopes.cli.check_hook import answer_failure, run_hook
+    from scopes.cli.check_hook import answer_failure, run_hook, split_rules
 
     return _run(
-        lambda: int(run_hook(os.environ, **values)),
+        lambda: int(run_hook(os.environ, values["agent"], *split_rules(values.get("rules")), values.get("preset"))),
         lambda error: int(answer_failure(os.environ, values["agent"], error)),
     )
 

@@ -284,8 +284,8 @@ def test_a_stream_alone_has_one_line_for_the_rules_that_it_makes_unknown(folder,
 
 def test_the_summary_says_that_unknown_rules_made_the_check_fail(folder, capsys):
     write_session(folder / "idle.jsonl", "Done.", session="s2")
-    code, output = run_check(capsys, "idle.jsonl", "--unknown", "fail")
-    assert (code, "(with --unknown fail, unknown rules fail)" in output) == (1, True), output
+    code, output = run_check(capsys, "idle.jsonl", "--strict")
+    assert (code, "(with --strict, unknown rules fail)" in output) == (1, True), output
     assert "unknown rules fail" not in run_check(capsys, "idle.jsonl")[1]
 
 

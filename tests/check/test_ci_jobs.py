@@ -150,7 +150,7 @@ def test_the_hook_of_pre_commit_does_not_read_a_policy_that_the_agent_wrote(job)
     run_lines(BASH, ["codex > agent.jsonl || true", "echo \"fail_on = 'none'\" > scopes-check.toml"], directory, env)
     entry = re.search(r"entry: (.+)", block_of(MANUAL, "  repos:"))[1]
     assert run_lines(SH, [entry], directory, env)[0] == 1
-    assert run_lines(SH, [entry.replace(" --rules-from origin/main", "")], directory, env)[0] == 0
+    assert run_lines(SH, [entry.replace(" --rules origin/main:", "")], directory, env)[0] == 0
 
 
 @pytest.mark.parametrize("page", [README, MANUAL], ids=["README", "manual"])

@@ -232,10 +232,10 @@ def project(tmp_path, monkeypatch):
 def test_a_policy_of_a_commit_extends_files_of_that_commit_and_not_of_the_working_tree(project, capsys):
     """The agent must not be able to change what a trusted policy extends."""
     assert run_check(capsys, "agent.jsonl")[0] == 0
-    code, output = run_check(capsys, "agent.jsonl", "--rules-from", "HEAD")
+    code, output = run_check(capsys, "agent.jsonl", "--rules", "HEAD:")
     assert (code, "ours/x" in output, "HEAD:rules/team.toml, line 1" in output) == (1, True, True), output
     (project / "rules" / "team.toml").unlink()
-    assert run_check(capsys, "agent.jsonl", "--rules-from", "HEAD")[0] == 1
+    assert run_check(capsys, "agent.jsonl", "--rules", "HEAD:")[0] == 1
     code, output = run_check(capsys, "agent.jsonl")
     assert (code, "scopes-check.toml:1:1: there is no policy rules/team.toml" in output) == (2, True)
 
@@ -243,7 +243,7 @@ def test_a_policy_of_a_commit_extends_files_of_that_commit_and_not_of_the_workin
 def test_the_hook_reads_extended_policies_from_the_same_commit(project):
     data = hook_input(cwd=str(project), given={"command": "make"})
     assert run_hook(data)[1] == {}
-    assert "ours/x" in json.dumps(run_hook(data, "--rules-from", "HEAD")[1])
+    assert "ours/x" in json.dumps(run_hook(data, "--rules", "HEAD:")[1])
     write(project, rules__team=OWN.format("make **"))
     assert "ours/x" in json.dumps(run_hook(data)[1])
     write(project, rules__team='extends = "../scopes-check.toml"\n')
@@ -256,7 +256,7 @@ def test_a_commit_has_no_links_and_nothing_above_its_top(project, capsys):
     write(project, rules__other="")
     git(project, "add", ".")
     git(project, "commit", "-qm", "link")
-    code, output = run_check(capsys, "agent.jsonl", "--rules-from", "HEAD")
+    code, output = run_check(capsys, "agent.jsonl", "--rules", "HEAD:")
     assert (code, "HEAD:scopes-check.toml:1:1: rules/team.toml of 'HEAD' is not a file" in output) == (2, True), output
     source = CommittedTree("scopes-check.toml", "HEAD", lambda _: b"")
     with pytest.raises(Invalid, match="is outside the repository"):
@@ -273,9 +273,9 @@ def test_reports_notes_and_explanations_name_the_extended_file(project, capsys):
     assert "the suppression of net/host in rules/team.toml, line 4, covers no finding" in output
     places = re.findall(r'"uri": ?"(rules/team.toml)"', (project / "s.sarif").read_text())
     assert places
-    assert "set in rules/team.toml:1" in run_check(capsys, "--explain", "ours/x")[1]
-    assert "set in rules/team.toml:8" in run_check(capsys, "--explain", "run/empty")[1]
-    assert "set in" not in run_check(capsys, "--explain", "run/failed")[1]
+    assert "set in rules/team.toml:1" in run_check(capsys, "--list", "ours/x")[1]
+    assert "set in rules/team.toml:8" in run_check(capsys, "--list", "run/empty")[1]
+    assert "set in" not in run_check(capsys, "--list", "run/failed")[1]
 
 
 RULES, LISTED = st.sampled_from(["run/empty", "net/host", TEST_RULE]), st.lists(st.sampled_from("abc"), max_size=2)

@@ -272,7 +272,7 @@ def test_an_unknown_agent_and_unknown_options_block_with_2():
         assert done.stderr
 
 
-@pytest.mark.parametrize("option", ["--rules", "--rules-from"])
+@pytest.mark.parametrize("option", ["--rules"])
 def test_an_empty_policy_option_denies(option):
     """An empty variable must not put the usual policy in the place of the one that was meant."""
     code, answer = run(hook_input(given={"command": "ls"}), option, "")
@@ -334,7 +334,7 @@ def test_with_a_revision_the_commits_of_a_nested_repository_have_no_effect(tmp_p
         for words in (["init", "-q"], ["add", "scopes-check.toml"], ["commit", "-qm", "x"]):
             subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)  # fmt: skip
     data = hook_input(cwd=str(nested), given={"command": "make"})
-    assert "ours/x" in json.dumps(run(data, "--rules-from", "HEAD")[1])
+    assert "ours/x" in json.dumps(run(data, "--rules", "HEAD:")[1])
 
 
 @pytest.mark.parametrize("path", ["scopes-check.toml", "sub/scopes-check.toml", ".git/config"])
@@ -358,8 +358,8 @@ def test_with_a_revision_the_policy_that_an_agent_edited_has_no_effect(tmp_path)
     policy.write_text("")
     data = hook_input(cwd=str(tmp_path), given={"command": "make"})
     assert run(data)[1] == {}
-    assert "ours/x" in json.dumps(run(data, "--rules-from", "HEAD")[1])
-    assert "deny" in json.dumps(run(data, "--rules-from", "gone")[1])
+    assert "ours/x" in json.dumps(run(data, "--rules", "HEAD:")[1])
+    assert "deny" in json.dumps(run(data, "--rules", "gone:")[1])
 
 
 def test_nothing_heavy_is_imported():

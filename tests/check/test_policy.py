@@ -200,7 +200,7 @@ def test_the_rules_are_listed_also_without_the_base_of_the_change(change, capsys
     project, _ = change
     (project / "scopes-check.toml").write_text('[rules."budget/turns"]\nmax_turns = 7\n')
     monkeypatch.setenv("GITHUB_BASE_REF", "gone")
-    for option in (["--list"], ["--explain", "budget/turns"]):
+    for option in (["--list"], ["--list", "budget/turns"]):
         code, output = run_check(capsys, *option)
         assert (code, "note: this is the policy here: origin/gone, on which" in output) == (0, True), output
     assert "max_turns = 7" in output
@@ -257,7 +257,7 @@ def test_huge_numbers_and_deep_nesting_are_refused_in_plain_words(text, message)
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize("words", [(), ("--rules-from", "HEAD")])
+@pytest.mark.parametrize("words", [(), ("--rules", "HEAD:")])
 def test_the_nearest_policy_applies_in_the_working_tree_and_in_a_commit(tmp_path, capsys, monkeypatch, words):
     def git(*arguments):
         subprocess.run(["git", "-C", tmp_path, "-c", "user.name=c", "-c", "user.email=c@x", *arguments], check=True)

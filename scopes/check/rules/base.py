@@ -1,4 +1,4 @@
-"""What a rule is: an id, a level, a text for `--explain`, parameters, and a function that judges a run."""
+"""What a rule is: an id, a level, a text for `--list RULE`, parameters, and a function that judges a run."""
 
 from __future__ import annotations
 

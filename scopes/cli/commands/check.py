@@ -2,112 +2,153 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
 import typer
 
-from scopes.cli.arguments import OfProjects, Since
-from scopes.cli.check_hook import run_hook
-from scopes.cli.check_reports import reported_failures
-from scopes.cli.check_request import (  # fmt: skip
-    AgentExit,
-    Baseline,
-    CheckRequest,
-    Compare,
-    CompareMode,
-    Explain,
-    FailOn,
-    Hook,
-    Listed,
-    Preset,
-    Reports,
-    Rules,
-    RulesFrom,
-    Targets,
-    Test,
-    UnknownFails,
-    answer_request,
-    refuse_others,
-)
-from scopes.cli.check_runner import read_policy
+from scopes.check.policy import Policy
+from scopes.cli.arguments import OfProjects, Since, choose_project, find_named_project
+from scopes.cli.check_hook import run_hook, split_rules
+from scopes.cli.check_reports import Report, parse_reports, refuse_overwriting, reported_failures, show_checked
+from scopes.cli.check_runner import CheckOptions, check_runs, read_policy
+from scopes.cli.input import count_waiting_input
 from scopes.cli.invocation import Invocation
+from scopes.clock import now_nanoseconds, parse_date
+from scopes.conversation.list import ListFilter
+from scopes.errors import Invalid
+from scopes.store.projects import ChosenProject, Project
+
+# What the tasks beside a check take: the names of arguments.
+_TASKS = {"--hook": {"--rules", "--preset"}, "--list": {"RUN"}, "--test": set[str](), "--compare": {"RUN"}}
 
 
 def check(
     context: typer.Context,
-    targets: Targets = None,
-    rules: Rules = None,
-    rules_from: RulesFrom = None,
-    preset: Preset = None,
-    fail_on: FailOn = None,
-    unknown: UnknownFails = None,
-    baseline: Baseline = None,
-    agent_exit: AgentExit = None,
-    report: Reports = None,
-    test: Test = None,
-    hook: Hook = None,
-    compare: Compare = None,
-    compare_mode: CompareMode = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN...]", help="Transcripts, folders, - or conversations (default: all stored)"),
+    ] = None,
     since: Since = None,
-    project: OfProjects = None,
-    listed: Listed = False,
-    explain: Explain = None,
+    projects: OfProjects = None,
+    rules: Annotated[
+        str | None,
+        typer.Option("--rules", metavar="[REV:]FILE", help="The policy (default: scopes-check.toml)"),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", metavar="NAME", help="Levels of rules: recommended, strict, read-only"),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option("--fail-on", metavar="LEVEL", help="Fail from here on: error, warning, note, none"),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail also where nobody knows")] = False,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="FILE|CONV", help="What was found there does not count")
+    ] = None,
+    agent_exit: Annotated[
+        int | None,
+        typer.Option("--agent-exit", metavar="CODE", help="How the agent ended; not 0 is a finding"),
+    ] = None,
+    reports: Annotated[
+        list[str] | None,
+        typer.Option("--report", metavar="FORM[=FILE]", help="Also write json, sarif, junit, github, ..."),
+    ] = None,
+    hook: Annotated[
+        str | None,
+        typer.Option("--hook", metavar="AGENT", help="Answer the hook of an agent before a call"),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", metavar="[RULE]", help="List the rules, or explain one")] = False,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="DIR", help="Test the rules on transcripts with results"),
+    ] = None,
+    compare: Annotated[str | None, typer.Option("--compare", hidden=True)] = None,
+    compare_mode: Annotated[str | None, typer.Option("--compare-mode", hidden=True)] = None,
 ) -> int:
     """Check what agents did against rules.
 
-    Paths are transcripts, or folders with some: --since and --project narrow folders and the stored conversations; what
-    is named is always checked. Without a path a word without a slash is the name of a project: --project shop.
-
-    Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
-    passes. Transcripts are read into a temporary store; nothing that they contain is executed. Rules about commands
-    read the recorded command lines. What cannot be read is shell/opaque.
-
-    check is not a sandbox: it reports what it reads in the transcript. That finds mistakes and carelessness, but an
-    agent that wants to deceive it can hide what a program of its own does. To make something impossible, use the
-    sandbox of the agent and the permissions of the job.
-
-    The policy is scopes-check.toml: levels, parameters, rules of your own, and suppressions with a reason and a last
-    day. In a CI job for a change it is read from the commit that the change is based on, so that an agent cannot change
-    its own rules; --rules-from names another commit.
-
-    A rule of your own says what a run must have or must not have, for example: expect = "never run(git push **) until
-    test.ok". The manual page of scopes-check has the forms and events, and jobs for GitHub, GitLab, Jenkins and
-    pre-commit.
-
-    --report writes further reports, whatever the verdict, with secrets redacted. In GitHub Actions annotations and the
-    summary of the step are written by themselves.
-
-    --test compares the findings in each transcript of DIR with its NAME.expect.toml, which has [[expect]] tables with
-    `rule`, `at` (line of the transcript; a finding about the whole run has none) and `status`: ruleid, ok, todoruleid
-    or todook. A failed test exits with 2.
-
-    --compare OLD NEW compares two runs of one task: tools, calls and their order, files, commands, tests, tokens, cost
-    and time. They differ (exit code 1) if the calls are not the same in the same order, or as --compare-mode says.
-
-    --hook is the command for an agent's hook before a tool call: PreToolUse of Claude Code and Codex, BeforeTool of
-    Gemini CLI. It judges the call by the rules that one call decides: level error denies it with the reason, warning
-    asks the user, and all else is left to the agent's own permissions. The manual page says more about all of these.
-
-    The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
-    if the policy has a mistake.
+    Every rule answers pass, fail or unknown for every run; one that is missing, empty, cut off or failed never passes.
+    The exit code is 1 for a finding at the level of --fail-on, and 2 for a mistake in the policy. It is a report, not a
+    sandbox: an agent that wants to deceive it can. All of it: scopes help -a check.
 
     Examples:
-      scopes check agent.jsonl ~/.codex/sessions
-      scopes check agent.jsonl --report github --report sarif=s.sarif
-      scopes check agent.jsonl --baseline last.sarif --agent-exit 0
-      scopes check --since yesterday --project .
-      scopes check --explain order/tests-after-last-edit
-      scopes check --test tests/rules
-      scopes check --compare conv-001 agent.jsonl --compare-mode superset
-      scopes check --hook claude-code --rules-from HEAD
-      scopes check conv-042 --json
+      scopes check --strict run.jsonl --report junit=check.xml
+      scopes check --since yesterday
+      scopes check --list shell/force-push
     """
     invocation: Invocation = context.obj
-    request = CheckRequest(
-        targets or (), unknown, baseline, agent_exit, report or (), since, project or (), listed, explain, test,
-        compare, compare_mode, fail_on,
-    )  # fmt: skip
+    given = {
+        "RUN": runs, "--since": since, "--project": projects, "--rules": rules, "--preset": preset,
+        "--fail-on": fail_on, "--strict": strict, "--baseline": baseline, "--agent-exit": agent_exit,
+        "--report": reports, "--hook": hook, "--list": listed, "--test": test, "--compare": compare,
+    }  # fmt: skip
+    names = [name for name, value in given.items() if not (value is None or value is False or value == [])]
+    task = next((name for name in _TASKS if name in names), None)
+    if task is not None:
+        _refuse_without_effect(task, names, runs or ())
+    path, revision = split_rules(rules)
     if hook is not None:
-        refuse_others(request)
-        return run_hook(invocation.environ, hook, rules, rules_from, preset, overrides=invocation.overrides)
+        return run_hook(invocation.environ, hook, path, revision, preset, overrides=invocation.overrides)
     with reported_failures(invocation):
-        policy = read_policy(invocation, rules, rules_from, fail_on, preset, only_shown=listed or explain is not None)
-        return answer_request(invocation, policy, request)
+        policy = read_policy(invocation, path, revision, fail_on, preset, only_shown=listed)
+        wanted = parse_reports(reports or ())
+        _refuse_two_outputs(invocation, wanted)
+        refuse_overwriting(wanted, (*(runs or ()), baseline, policy.path, *policy.paths.values()), invocation.cwd)
+        if listed:
+            return _show_rules(invocation, policy, runs or ())
+        if test is not None:
+            from scopes.cli.check_rule_tests import run_rule_tests
+
+            return invocation.show(run_rule_tests(invocation, test, policy))
+        if compare is not None:
+            from scopes.cli.check_compare import compare_targets
+
+            return invocation.show(compare_targets(invocation, compare, runs or (), compare_mode, policy))
+        if not runs and count_waiting_input(invocation):
+            raise Invalid("standard input has data, and no run is named", hint="to check it: scopes check -")
+        narrowed = ListFilter(
+            since=None if since is None else parse_date(since, now_nanoseconds()),
+            projects=tuple(
+                _find_project(invocation, text, stored=not runs) for text in projects or () if text != "all"
+            ),
+        )
+        options = CheckOptions(baseline, agent_exit, unknown_fails=strict)
+        return show_checked(invocation, check_runs(invocation, runs or (), narrowed, policy, options), wanted)
+
+
+def _refuse_without_effect(task: str, names: Sequence[str], runs: Sequence[str]) -> None:
+    """Raise Invalid if something is given that has no effect with a task: it would be ignored without a word."""
+    allowed = {task, "--rules", "--preset", *_TASKS[task]}
+    other = next((name for name in names if name not in allowed), None)
+    if other == "RUN":
+        hint = "leave it out; the call is read from standard input" if task == "--hook" else "leave it out"
+        raise Invalid(f"{task} takes no run: {runs[0]}", hint=hint)
+    if other is not None:
+        hint = "set `fail_on` in the policy" if other == "--fail-on" else "leave it out, or use two commands"
+        raise Invalid(f"{other} has no effect with {task}", hint=hint)
+
+
+def _show_rules(invocation: Invocation, policy: Policy, rules: Sequence[str]) -> int:
+    """List the rules with their levels, or explain one."""
+    from scopes.check.explain import explain_rule, list_rules
+
+    if len(rules) > 1:
+        raise Invalid("name one rule", hint="list them: scopes check --list")
+    return invocation.show(explain_rule(policy, rules[0]) if rules else list_rules(policy))
+
+
+def _refuse_two_outputs(invocation: Invocation, reports: Sequence[Report]) -> None:
+    """Raise Invalid if the result as data and a report without a path would both be on standard output."""
+    printed = next((report.format for report in reports if report.path is None), None)
+    if printed is None or not invocation.wants_data or (printed == "json" and invocation.json):
+        return
+    given = "--json" if invocation.json else "--format"
+    hint = f"give the report a path: --report {printed}=report.{printed}"
+    raise Invalid(f"{given} and --report {printed} would both write to standard output", hint=hint)
+
+
+def _find_project(invocation: Invocation, text: str, *, stored: bool) -> Project | ChosenProject:
+    """Return the project of a directory; for stored conversations a word without a slash is a name, as with `list`."""
+    return choose_project(invocation, text) if stored else find_named_project(invocation, text)

@@ -93,7 +93,7 @@ def _rule(name: str, level: str, checked: Checked) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": clean_text(summary)},
         "fullDescription": {"text": clean_text(explanation)},
-        "help": {"text": clean_text(f"{shown}\n\nSee: scopes check --explain {quote(name)}")},
+        "help": {"text": clean_text(f"{shown}\n\nSee: scopes check --list {quote(name)}")},
         "defaultConfiguration": {"level": _LEVELS[default]},
     }
 

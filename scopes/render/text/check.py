@@ -38,7 +38,7 @@ def render_checked(result: Checked, view: View) -> None:
     passed = sum(verdict.status == "pass" for run in result.runs for verdict in run.verdicts)
     unknown = len(result.unknown)
     word = Span("failed", "bad") if result.failed else Span("passed", "good")
-    causes = " (with --unknown fail, unknown rules fail)" if result.failed and not result.failures else ""
+    causes = " (with --strict, unknown rules fail)" if result.failed and not result.failures else ""
     accepted = sum(not finding.counts for run in result.runs for finding in run.findings)
     of_these = f" ({accepted} accepted)" if accepted else ""
     counts = f"{counted(found, 'finding')}{of_these}, {passed} passed, {unknown} unknown"
