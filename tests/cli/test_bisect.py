@@ -118,11 +118,6 @@ def test_a_signal_ends_the_command_and_leaves_nothing(searched, tmp_path, number
         os.kill(int(pid_file.read_text()), 0)
 
 
-@pytest.mark.parametrize("word", ["start", "good", "reset"])
-def test_the_other_commands_of_git_bisect_name_this_one(searched, word):
-    assert "did you mean scopes bisect run?" in searched.run_refused("bisect", word, code=2)["hint"]
-
-
 def test_nothing_is_stored(searched):
     before = json.dumps(searched.run("operations", "list", "--json"))
     searched.run("bisect", "run", "conv-001", *judge("'broken' in text"))

@@ -174,7 +174,7 @@ def test_the_help_names_as_many_columns_as_a_row_about_commits_has(project, run,
     session.shell("git add -A && git commit -q -m 'One function'")
     run("import", str(session.path))
     done = scopes(*words, table=PRODUCT, cwd=project.directory)
-    text = " ".join(run("help", command).split())
+    text = " ".join(run("help", "-a", command).split())
     columns = re.split("[.;]", text.partition(begin)[2])[0].split(", ")
     assert len(columns) == len(done.stdout.splitlines()[0].split("\t")) > 1
 

@@ -47,7 +47,7 @@ def test_a_script_can_follow_an_entry_to_its_messages(remembered):
     assert "Decided: We agreed on SameSite=Lax." in remembered.run("memory", "show", name[:7])
     assert remembered.run("memory", "search", "safari").startswith(name)
     assert (
-        remembered.run("memory", "search", "safari", "--kind", "action", "--format", "{id} {found_in}")
+        remembered.run("memory", "search", "safari", "--kind", "action", "--format", "{entry.id} {fields}")
         == f"{name} action\n"
     )
     action = remembered.run("memory", "actions").split("\t")[0]

@@ -29,7 +29,7 @@ NONE = {
     "gc", "purge", "redact", "retention",
     "help", "hooks", "import", "init", "list", "log", "merge", "merge-requests", "new", "operations", "proposals", "pull",
     "range-diff", "rebase", "reproject", "redo", "remote", "rename", "repair", "retract", "rewind", "search", "secrets", "show", "skills",
-    "stats", "switch", "tag", "tokens", "uncompact", "undo", "usage", "verify", "version", "watch", "why",
+    "stats", "switch", "tag", "tokens", "uncompact", "undo", "usage", "verify", "watch", "why",
 }  # fmt: skip
 
 
