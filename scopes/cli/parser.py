@@ -80,8 +80,8 @@ def pop_shared(context: Any) -> dict[str, object]:
 def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> list[str]:
     """Return the words with what people leave out or write otherwise, up to `--`.
 
-    `--json` is `--json=*`, and an option with a placeholder such as `[=SECONDS]` has an empty value without one. `-3` is
-    `-n 3`, as in git. `-b BRANCH` of a command without this option belongs to the place before it: `CONV/BRANCH`.
+    `--json` is `--json=*`; an option with a placeholder such as `[=SECONDS]` has an empty value without one; `-3` is
+    `-n 3`, as in git; `-b BRANCH` of a command without this option belongs to the place before it: `CONV/BRANCH`.
     """
     named = [parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption)]
     options = {name for option in named for name in option.opts}
