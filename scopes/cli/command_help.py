@@ -61,7 +61,7 @@ class Parameter(NamedTuple):
     @property
     def label(self) -> str:
         """The names and the value, as in help: `-z, --nul`, `--branch BRANCH`, `CONV`."""
-        return " ".join(filter(None, (", ".join(self.names), self.value)))
+        return " ".join(filter(None, (", ".join(self.names), (self.value or "").replace("[=", "["))))
 
     @property
     def text(self) -> str:

@@ -7,7 +7,7 @@ from scopes.cli.table import PREFIXES, Command, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Sequence
 
 LONG = {name: option for option in GLOBAL_OPTIONS for name in option.names if name.startswith("--")}
 SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names if not name.startswith("--")}
@@ -109,26 +109,6 @@ def before_separator(words: Sequence[str]) -> list[str]:
 def after_separator(words: Sequence[str]) -> list[str]:
     """Return the words after `--`."""
     return list(words[len(before_separator(words)) + 1 :])
-
-
-def join_branch(words: list[str], with_value: Container[str]) -> list[str]:
-    """Return the words after a command with `CONV -b BRANCH` as `CONV/BRANCH`; without CONV it is `@/BRANCH`.
-
-    `with_value` are the names of options that need a value.
-    """
-    own = before_separator(words)
-    place = next((n for n, word in enumerate(own) if word.partition("=")[0] in {"-b", "--branch"}), None)
-    if place is None or own[place:] in (["-b"], ["--branch"]):
-        return words
-    _, is_joined, branch = own.pop(place).partition("=")
-    branch = branch if is_joined else own.pop(place)
-    after_value = [False, *(word in with_value for word in own)]
-    first = next((n for n, word in enumerate(own) if word[:1] != "-" and not after_value[n]), None)
-    if first is None:
-        own.append(f"@/{branch}")
-    else:
-        own[first] += f"/{branch}"
-    return own + words[len(before_separator(words)) :]
 
 
 def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine]:

@@ -96,7 +96,8 @@ class _Words:
 def find_option(options: list[Option], word: str) -> Option | None:
     """Return the option that a word names; of short ones combined, such as `-vm`, the last one."""
     name = word if word.startswith("--") else f"-{word[-1]}"
-    return next((option for option in options if name in option.names and not getattr(option, "is_optional", 0)), None)
+    found = next((option for option in options if name in option.names), None)
+    return None if getattr(found, "is_optional", False) else found
 
 
 def complete(table: Table, words: list[str], environ: Mapping[str, str]) -> tuple[list[Candidate], bool]:

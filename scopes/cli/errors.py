@@ -1,16 +1,22 @@
-"""Turn the exception that stopped a command into one error line and an exit code; write a crash file for bugs."""
+"""Turn the exception that stopped a command into one error line and an exit code; write a crash file for bugs.
+
+`-vv` adds the traceback of an error, and the time that a run took. `traceback` is slow to import, and needed only then.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import signal
+import sys
 
 from scopes.errors import Inaccessible, ScopesError
 from scopes.regular_file import UnusableFile
+from scopes.sanitize import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
     from scopes.cli.invocation import Invocation
@@ -47,9 +53,9 @@ def report(invocation: Invocation, error: BaseException) -> int:
         _discard(invocation.stdout)
         return EXIT_BROKEN_PIPE
     if invocation.debug:
-        from scopes.cli.debug import print_traceback
+        from traceback import format_exception
 
-        print_traceback(invocation, error)
+        _print(invocation.stderr, clean("".join(format_exception(error))))
     reported = _as_scopes_error(invocation, error)
     recorded = invocation.committed
     if recorded is not None:
@@ -80,8 +86,6 @@ def _as_scopes_error(invocation: Invocation, error: BaseException) -> ScopesErro
         reason = os.strerror(error.errno)
         return Inaccessible(f"{failed}: {reason[0].lower()}{reason[1:]}")
     summary = f"{type(error).__name__}: {error}".partition("\n")[0]
-    from scopes.cli.crash import write_crash_file
-
     path = write_crash_file(invocation, error)
     hint = f"please report it with the details in {path}" if path else "please report it with the text above"
     return Bug(f"this is a bug in scopes: {summary}", hint=hint)
@@ -92,3 +96,49 @@ def _discard(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def run_with_timing(run: Callable[[], int]) -> int:
+    """Run a command, print its wall-clock and CPU time, and return its exit code."""
+    import time
+
+    started, cpu_started = time.perf_counter(), time.process_time()
+    code = run()
+    wall, cpu = time.perf_counter() - started, time.process_time() - cpu_started
+    _print(sys.stderr, f"debug: exit code {code}, {wall:.3f} s, {cpu:.3f} s of CPU time, {len(sys.modules)} modules\n")
+    return code
+
+
+def _print(stream: TextIO, text: str) -> None:
+    """Write to standard error; a failure is ignored, as it would hide the exit code."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        return
+
+
+def write_crash_file(invocation: Invocation, error: BaseException) -> str | None:
+    """Write the crash file for a bug report, readable only by its owner, and return its path.
+
+    It contains no arguments, because they may contain messages and secrets. If it cannot be written, print its content
+    to standard error and return None.
+    """
+    from traceback import format_exception
+
+    from scopes import __version__, clock
+
+    python, system = sys.version.replace("\n", " "), " ".join(os.uname()[i] for i in (0, 2, 4))
+    head = f"scopes {__version__}\npython {python}\nsystem {system}\ncommand {invocation.command or '(none)'}\n\n"
+    text = head + "".join(format_exception(error))
+    name = f"crash-{clock.now().replace(':', '').replace('.', '-')}-{os.getpid()}.txt"
+    path = os.path.join(invocation.state_directory, name)
+    try:
+        os.makedirs(invocation.state_directory, mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError:
+        invocation.stderr.write(text)
+        return None
+    return path

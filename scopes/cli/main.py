@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
 
     invocation: Invocation = Invocation_(arguments, os.environ)
     if invocation.debug:
-        from scopes.cli.debug import run_with_timing
+        from scopes.cli.errors import run_with_timing
 
         return _end(run_with_timing(lambda: _run_command(table, invocation)), argv)
     return _end(_run_command(table, invocation), argv)

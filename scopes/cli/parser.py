@@ -13,7 +13,7 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from scopes.cli.command_line import ALL_FIELDS, CommandLine, before_separator, join_branch
+from scopes.cli.command_line import ALL_FIELDS, CommandLine, before_separator
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, VERSION, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import command_of_option, did_you_mean, nearest
@@ -24,6 +24,7 @@ from scopes.loading import load
 # Keeps the keys of the global options apart from the parameters of the command, such as `settings`.
 _PREFIX = "global_"
 _SETTINGS = "--global-settings"  # for `-c KEY=VALUE` before a command with a -c of its own, such as `switch -c`
+_PLACES = ("CONV", "WHERE", "ANYTHING", "MESSAGE")  # in the placeholder of an argument that names a place
 _EXTRA_ARGUMENTS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
 _PLAIN_TERMS = (
     *((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int")),
@@ -65,10 +66,9 @@ def make_context(
     parser = _build_full_parser(function, line.command.path[-1])
     leading = line.leading
     if any(_SETTINGS in parameter.opts for parameter in parser.params):
-        forms = {"-c": _SETTINGS, **{word: f"{_SETTINGS}={word[2:]}" for word in leading if word[2:]}}
-        leading = [forms[word] if word.startswith("-c") else word for word in leading]
-    words = _with_empty_values(parser, [*leading, *line.rest])
-    return parser, parser.make_context(spelling, [*_write_out(parser, words)], obj=invocation)
+        leading = [word.replace("-c", _SETTINGS, 1) if word == "-c" else word for word in leading]
+        leading = [f"{_SETTINGS}={word[2:]}" if word.startswith("-c") else word for word in leading]
+    return parser, parser.make_context(spelling, _write_out(parser, [*leading, *line.rest]), obj=invocation)
 
 
 def pop_shared(context: Any) -> dict[str, object]:
@@ -77,41 +77,41 @@ def pop_shared(context: Any) -> dict[str, object]:
     return {name.removeprefix(_PREFIX): context.params.pop(name) for name in names}
 
 
-def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[str]:
-    """Yield the words with `--json=*` for `--json`, whose value may be left out, and `-n 3` for `-3`, as in git."""
+def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> list[str]:
+    """Return the words with what people leave out or write otherwise, up to `--`.
+
+    `--json` is `--json=*`; an option with a placeholder such as `[=SECONDS]` has an empty value without one; `-3` is
+    `-n 3`, as in git; `-b BRANCH` of a command without this option belongs to the place before it: `CONV/BRANCH`.
+    """
     named = [parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption)]
     options = {name for option in named for name in option.opts}
-    with_value = {name for option in named if not (option.is_flag or option.count) for name in option.opts} - {"--json"}
-    arguments = (each for each in parser.params if isinstance(each, typer.core.TyperArgument))
-    if "-b" not in options and any(map(_is_place, arguments)):
-        words = join_branch(words, with_value)
-    before = ""
-    for position, word in enumerate(words):
-        if word == "--":
-            yield from words[position:]
-            return
-        if before in with_value:
-            yield word
-        elif word == "--json":
-            yield f"--json={ALL_FIELDS}"
+    optional = {name: "" for option in named if (option.metavar or "").startswith("[=") for name in option.opts}
+    optional["--json"] = ALL_FIELDS
+    with_value = {name for option in named if not (option.is_flag or option.count) for name in option.opts}
+    with_value -= optional.keys()
+    takes_place = any(name in (each.metavar or "") for each in parser.params for name in _PLACES if each not in named)
+    written: list[str] = []
+    place = branch = None
+    own = before_separator(words)
+    rest = iter(own)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if takes_place and name in {"-b", "--branch"} and "-b" not in options:
+            branch = value if equals else next(rest, "")
+        elif word in optional:
+            written.append(f"{word}={optional[word]}")
         elif "-n" in options and word[:1] == "-" and word[1:].isdecimal() and word.isascii():
-            yield from ("-n", word[1:])
+            written += ["-n", word[1:]]
+        elif word in with_value:
+            written += [word, *(following for following in [next(rest, None)] if following is not None)]
         else:
-            yield word
-        before = "" if before in with_value else word
-
-
-def _is_place(argument: typer.core.TyperArgument) -> bool:
-    """Return True if an argument names a conversation, or something in one."""
-    return any(name in (argument.metavar or "") for name in ("CONV", "WHERE", "ANYTHING", "MESSAGE"))
-
-
-def _with_empty_values(parser: typer.core.TyperCommand, words: list[str]) -> list[str]:
-    """Return the words with `--watch=` for `--watch`, if its placeholder is `[=SECONDS]`: the value may be left out."""
-    options = [each for each in parser.params if (each.metavar or "").startswith("[=")]
-    names = {name for option in options for name in option.opts}
-    before = before_separator(words)
-    return [f"{word}=" if word in names else word for word in before] + words[len(before) :]
+            place = len(written) if place is None and word[:1] != "-" else place
+            written.append(word)
+    if branch is not None and place is not None:
+        written[place] += f"/{branch}"
+    elif branch is not None:
+        written.append(f"@/{branch}")
+    return written + words[len(own) :]
 
 
 @functools.cache

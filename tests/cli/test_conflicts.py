@@ -35,8 +35,7 @@ def test_a_row_in_a_pipe_has_every_column(stopped):
         stopped.id, stopped.analysis["id"], "contradictory-analysis", "high", "analyses/login/security", "alice, bob", "open",
     ]  # fmt: skip
     assert (
-        stopped.run("conflicts", "list", "--format", "{number}:{about}")
-        == "1:analyses/login/security\n2:decisions/db\n"
+        stopped.run("conflicts", "list", "--format", "{number}:{key}") == "1:analyses/login/security\n2:decisions/db\n"
     )
 
 

@@ -10,7 +10,7 @@ import stat
 import pytest
 
 from scopes import __version__
-from scopes.cli.crash import write_crash_file
+from scopes.cli.errors import write_crash_file
 from scopes.cli.invocation import Invocation
 
 

@@ -145,23 +145,6 @@ def test_head_is_the_active_branch_of_the_conversation(conversation):
     assert error["hint"] == f"for a path: scopes log {conversation.id} -- src/app.py"
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        ("merge conv-001 fix main", "scopes merge conv-001 fix --target main"),
-        ("merge conv-001 main fix --dry-run", "scopes merge CONV SOURCE --target BRANCH"),
-        ("rebase conv-001 fix main", "scopes rebase conv-001 --branch fix --onto main"),
-        ("rebase conv-001 main", "scopes rebase conv-001 --onto main"),
-        ("switch -c foo", "create a branch: scopes branch CONV NAME"),
-        ("branch -a", "branches are listed without an option: scopes branch CONV; with abandoned ones: --all"),
-        ("list --sort title", "a list is newest first; other orders in a pipe: scopes list | sort"),
-        ("log --file src", "messages that touched a file: scopes log CONV -- PATH"),
-    ],
-)
-def test_the_forms_of_git_have_ours_as_hint(conversation, words, hint):
-    assert conversation.run_refused(*words.split(), code=2)["hint"] == hint
-
-
 def test_an_invalid_tag_is_called_a_tag(conversation):
     error = conversation.run_refused("tag", conversation.id, "a b", code=2)
     assert error["message"].startswith("'a b' is not a valid tag name: it contains a space")

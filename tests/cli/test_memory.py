@@ -47,7 +47,7 @@ def test_a_script_can_follow_an_entry_to_its_messages(remembered):
     assert remembered.run("memory", "list", "--kind", "decision").startswith(name)
     assert remembered.run("memory", "list", "safari").startswith(name)
     assert (
-        remembered.run("memory", "list", "safari", "--kind", "action", "--format", "{id} {found_in}")
+        remembered.run("memory", "list", "safari", "--kind", "action", "--format", "{entry.id} {fields}")
         == f"{name} action\n"
     )
     action = remembered.run("memory", "actions").split("\t")[0]

@@ -1,13 +1,16 @@
 """Parsing and running one command: option positions, usage errors, exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
+from typing import Annotated
 
 import pytest
+import typer
 
+from scopes.cli.command_line import split_words
 from scopes.cli.main import main
+from scopes.cli.parser import make_context
+from scopes.cli.table import Command, Table
 from scopes.loading import load
 from tests.cli.running import SAMPLE
 
@@ -179,3 +182,27 @@ def test_help_needs_no_arguments_and_does_not_run_the_command(run, help_option):
 def test_a_value_that_looks_like_an_option_is_a_value_of_the_option_before_it(state):
     assert state("conv", "state", "c", "--branch", "--json")["branch"] == "--json"
     assert not state("conv", "state", "c", "--branch", "--json")["json"]
+
+
+def test_what_is_left_out_is_written_out():
+    """`-b BRANCH` belongs to the place before it; a value that may be left out is empty; `-3` is `-n 3`."""
+
+    def command(
+        where: Annotated[str, typer.Argument(metavar="WHERE")] = "@",
+        text: Annotated[str, typer.Argument(metavar="TEXT")] = "",
+        limit: Annotated[int, typer.Option("-n")] = 1,
+        watch: Annotated[str | None, typer.Option("--watch", metavar="[=SECONDS]")] = None,
+        create: Annotated[bool, typer.Option("-c")] = False,
+    ) -> None:
+        pass
+
+    def parsed(words):
+        line = split_words(Table((Command(("x",), "", "X", ""),)), words.split())
+        _, context = make_context(command, line, "scopes x", None)
+        return [context.params[name] for name in ("where", "text", "limit", "watch", "create", "global_settings")]
+
+    assert parsed("x conv-001 -b try hi -3") == ["conv-001/try", "hi", 3, None, False, ()]
+    assert parsed("x -b try --watch") == ["@/try", "", 1, "", False, ()]
+    assert parsed("x --watch=60 -n 2 conv-001 --branch=try") == ["conv-001/try", "", 2, "60", False, ()]
+    assert parsed("-c a=b x -c") == ["@", "", 1, None, True, ("a=b",)]
+    assert parsed("x -- conv-001 -3") == ["conv-001", "-3", 1, None, False, ()]

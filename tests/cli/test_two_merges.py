@@ -68,5 +68,7 @@ def test_each_conflict_that_has_ended_is_listed_with_its_own_merge(two):
     merge_second(two)
     two.run("conflicts", "resolve", two.id, "2", "--take", "source", "--continue", "--json")
     two.run("conflicts", "resolve", two.id, "1", "--take", "source", "--continue", "--json")
-    rows = two.run("conflicts", "list", two.id, "--all", "--format", "{about} {source} {target}").splitlines()
+    rows = two.run(
+        "conflicts", "list", two.id, "--all", "--format", "{key} {source_branch} {target_branch}"
+    ).splitlines()
     assert sorted(rows) == ["decisions/api b2 main", "decisions/db alt main"]

@@ -15,11 +15,10 @@ import pytest
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
 from scopes.live.event_log import HOOK_LOG, read_events
-from scopes.store.projects import list_conversations
 from tests.cli.running import PRODUCT, scopes
 from tests.support.agent_settings import configure_codex, configure_gemini, configure_opencode
 from tests.support.real_agents import model, programs
-from tests.support.store import open_store
+from tests.support.store import list_conversations, open_store
 from tests.support.stub_model import TEXT
 
 __all__ = ["model", "programs"]

@@ -13,9 +13,8 @@ from scopes.errors import NotFound
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
 from scopes.live.event_log import HOOK_LOG, read_events
-from scopes.store.projects import list_conversations
 from tests.importers.formats.claude_code.logs import SESSION, Log
-from tests.support.store import open_store
+from tests.support.store import list_conversations, open_store
 
 SECONDS = 60
 

@@ -58,9 +58,12 @@ SAFE_IN_FILES = {
     ("scopes/sync/lost_on_remote.py", "option"): "`self._of.option`; other functions are called `explain`, too",
     ("scopes/cli/commands/log.py", "paths[0][4:]"): "what follows HEAD; the user has typed it just now",
     ("scopes/cli/help.py", "' '.join(path)"): "a command of the table",
+    ("scopes/cli/help.py", "rows[0][0]"): "the same",
     ("scopes/cli/help.py", "names"): "options of the program",
-    ("scopes/cli/parser.py", "' '.join(table.short_path(command.path))"): "a command of the table",
+    ("scopes/cli/parser.py", "' '.join(command.path)"): "a command of the table",
     ("scopes/cli/suggestion.py", "' '.join(line.path)"): "a command of the table",
+    ("scopes/cli/suggestion.py", "table.renamed[old]"): "the same",
+    ("scopes/cli/command_help.py", "' '.join(docs.command.path)"): "the same",
     ("scopes/cli/suggestion.py", "name"): "a command of the table",
     ("scopes/check/baseline.py", "_explain(error)"): "prose: a report of `scopes check`",
     ("scopes/cli/check_hook.py", "text"): "prose: `scopes check --hook failed`",
@@ -70,7 +73,9 @@ SAFE_IN_FILES = {
     ("scopes/server/acp/continuation.py", "holder.process"): "prose: another `scopes acp`",
 }
 KEEPING_METHODS = {"join", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "lower", "upper", "replace"}
-_VERBS = "|".join(sorted({re.escape(path[0]) for path in (*TABLE.commands, *TABLE.groups)} | {*TABLE.aliases}))
+_VERBS = "|".join(
+    sorted({re.escape(path[0]) for path in (*TABLE.commands, *TABLE.groups)} | {words[0] for words in TABLE.taken})
+)
 COMMAND = re.compile(rf"\bscopes (?:{HOLE}|--?[a-zA-Z]|(?:{_VERBS})(?![\w]))")
 END = re.compile(r"`|; |;$|\n|, or (?!scopes)|\. |\?")
 _WRAPPED = re.compile(r"(?:tuple|list|set|frozenset|Sequence|Iterable|Iterator|Collection|type)\[(.*?)(?:, \.\.\.)?\]")

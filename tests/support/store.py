@@ -268,3 +268,9 @@ def walk_lines(text: str) -> Iterator[list[str]]:
     """Yield the words of every line."""
     for line in text.splitlines():
         yield line.split()
+
+
+def list_conversations(store: object) -> list[str]:
+    """Return the conversations of a store that have a branch, sorted by name, without opening it."""
+    names = git(store, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").split()
+    return sorted({name.partition("/")[0] for name in names})

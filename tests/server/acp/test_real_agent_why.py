@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from scopes.live.event_log import read_events
-from scopes.store.projects import list_conversations
 from tests.cli.running import PRODUCT, scopes
 from tests.live.test_real_agent_hooks import run, texts, wait_for
 from tests.support import agent_tools, shop_work
@@ -34,6 +33,7 @@ from tests.support.agent_settings import (
 from tests.support.model_script import Script
 from tests.support.real_agents import programs
 from tests.support.shop_work import QUESTIONS, SESSIONS
+from tests.support.store import list_conversations
 from tests.support.stub_model import StubModel
 
 __all__ = ["programs"]
