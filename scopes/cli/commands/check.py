@@ -20,7 +20,7 @@ from scopes.errors import Invalid
 from scopes.store.projects import ChosenProject, Project
 
 # What the tasks beside a check take: the names of arguments.
-_TASKS = {"--hook": {"--rules", "--preset"}, "--list": {"RUN"}, "--test": set[str](), "--compare": {"RUN"}}
+_TASKS = {"--hook": {"--rules", "--preset"}, "--list": {"RUN"}, "--test": set[str]()}
 
 
 def check(
@@ -64,8 +64,6 @@ def check(
         str | None,
         typer.Option("--test", metavar="DIR", help="Test the rules on transcripts with results"),
     ] = None,
-    compare: Annotated[str | None, typer.Option("--compare", hidden=True)] = None,
-    compare_mode: Annotated[str | None, typer.Option("--compare-mode", hidden=True)] = None,
 ) -> int:
     """Check what agents did against rules.
 
@@ -82,7 +80,7 @@ def check(
     given = {
         "RUN": runs, "--since": since, "--project": projects, "--rules": rules, "--preset": preset,
         "--fail-on": fail_on, "--strict": strict, "--baseline": baseline, "--agent-exit": agent_exit,
-        "--report": reports, "--hook": hook, "--list": listed, "--test": test, "--compare": compare,
+        "--report": reports, "--hook": hook, "--list": listed, "--test": test,
     }  # fmt: skip
     names = [name for name, value in given.items() if not (value is None or value is False or value == [])]
     task = next((name for name in _TASKS if name in names), None)
@@ -102,10 +100,6 @@ def check(
             from scopes.cli.check_rule_tests import run_rule_tests
 
             return invocation.show(run_rule_tests(invocation, test, policy))
-        if compare is not None:
-            from scopes.cli.check_compare import compare_targets
-
-            return invocation.show(compare_targets(invocation, compare, runs or (), compare_mode, policy))
         if not runs and count_waiting_input(invocation):
             raise Invalid("standard input has data, and no run is named", hint="to check it: scopes check -")
         narrowed = ListFilter(
