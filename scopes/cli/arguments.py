@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from shlex import quote
@@ -13,14 +12,7 @@ import typer
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.projects import (
-    ChosenProject,
-    Project,
-    find_project,
-    name_of,
-    normalise_url,
-    read_remote_urls,
-)
+from scopes.store.projects import Project, read_project
 from scopes.store.refs import AGENTS
 
 TYPE_CHECKING = False
@@ -38,6 +30,7 @@ OptionalConversationArgument: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
 ]
 LATEST = "@"
+ALL = "all"  # the projects, for --project
 ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -122,7 +115,7 @@ FenceMark: TypeAlias = Annotated[
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
+    typer.Option("--project", metavar="PROJECT", help="Only this project: directory, name or address; all"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
@@ -289,31 +282,16 @@ def conversation_comes_first(word: str, hint: str) -> Invalid:
     return Invalid(f"the conversation comes first: {word!a} was given before it", hint=hint)
 
 
-def find_named_project(invocation: Invocation, path: str) -> Project:
-    """Return the project of a directory that was given on the command line.
+def choose_projects(invocation: Invocation, texts: Sequence[str], *, stored: bool = True) -> tuple[Project, ...]:
+    """Return the projects that were named; none for `all`, which narrows nothing.
+
+    stored: what is asked about is in the store, which may be that of the project
 
     Raises:
-        Invalid: it is empty, or the home directory.
+        Invalid: one is empty, or the home directory.
     """
-    if not path:
-        raise Invalid("--project is empty", hint="name a directory of the project")
-    directory = os.path.join(invocation.cwd, os.path.expanduser(path))
-    project = find_project(directory, invocation.home)
-    if project is None:
-        raise Invalid(f"{path!a} is not a project", hint="name a directory below your home directory")
-    return project
-
-
-def choose_project(invocation: Invocation, text: str) -> ChosenProject:
-    """Return the project of a directory, of the address of a repository, or of a name: a word without a slash.
-
-    Raises:
-        Invalid: it is empty, or the home directory.
-    """
-    is_path = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
-    if is_path and normalise_url(text) is None:
-        return choose_directory(text, find_named_project(invocation, text))
-    return choose_name(text)
+    store = invocation.store_path if stored else ""
+    return () if ALL in texts else tuple(read_project(text, invocation.cwd, store) for text in texts)
 
 
 def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) -> None:
@@ -373,17 +351,3 @@ def require_branch(conversation: str, branch: str | None) -> tuple[str, str]:
     if given is None:
         raise Invalid("no branch given", hint=f"list them: scopes branch {quote(name)}")
     return name, given
-
-
-def choose_directory(text: str, project: Project) -> ChosenProject:
-    """Return the project of a directory; one that exists has a name and addresses by which it is found elsewhere."""
-    if not os.path.isdir(project.directory):
-        return ChosenProject(text, project)
-    urls = read_remote_urls(project.git_directory)
-    return ChosenProject(text, project, {name.casefold() for name in (project.name, *map(name_of, urls))}, urls)
-
-
-def choose_name(text: str) -> ChosenProject:
-    """Return the project of a name, or of the address of a repository."""
-    url = normalise_url(text)
-    return ChosenProject(text, names={name_of(url or text).casefold()}, urls=() if url is None else {url})

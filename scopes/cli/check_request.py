@@ -11,7 +11,7 @@ from scopes.check.compare import MODES
 from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS, Policy
 from scopes.check.rules.base import FILE_NAME
-from scopes.cli.arguments import choose_project, find_named_project
+from scopes.cli.arguments import choose_projects
 from scopes.cli.check_reports import FORMATS, Report, parse_reports, refuse_overwriting, show_checked
 from scopes.cli.check_runner import CheckOptions, check_runs
 from scopes.cli.input import count_waiting_input
@@ -19,7 +19,6 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list import ListFilter
 from scopes.errors import Invalid
-from scopes.store.projects import ChosenProject, Project
 
 Targets = Annotated[
     list[str] | None,
@@ -165,7 +164,7 @@ def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest
         raise Invalid("standard input has data, and no run is named", hint="to check it: scopes check -")
     wanted = ListFilter(
         since=None if request.since is None else parse_date(request.since, now_nanoseconds()),
-        projects=tuple(_find_project(invocation, text, stored=not request.targets) for text in request.projects),
+        projects=choose_projects(invocation, request.projects, stored=not request.targets),
     )
     options = CheckOptions(request.baseline, request.agent_exit, unknown_fails=request.unknown is not None)
     return show_checked(invocation, check_runs(invocation, request.targets, wanted, policy, options), reports)
@@ -179,8 +178,3 @@ def _refuse_two_outputs(invocation: Invocation, reports: Sequence[Report]) -> No
     given = "--json" if invocation.json else "--format" if invocation.template is not None else "--fields"
     hint = f"give the report a path: --report {printed}=report.{printed}"
     raise Invalid(f"{given} and --report {printed} would both write to standard output", hint=hint)
-
-
-def _find_project(invocation: Invocation, text: str, *, stored: bool) -> Project | ChosenProject:
-    """Return the project of a directory; for stored conversations a word without a slash is a name, as with `list`."""
-    return choose_project(invocation, text) if stored else find_named_project(invocation, text)

@@ -25,7 +25,7 @@ from scopes.sanitize import clean_line
 from scopes.secret_patterns import RULES
 from scopes.store.config import read_addresses
 from scopes.store.objects import read_commit, read_tree, walk_blobs
-from scopes.store.projects import cache_directory, find_project, index_directory
+from scopes.store.projects import cache_directory, find_here, index_directory
 from scopes.store.refs import HEADS
 from scopes.store.repository import Repository, open_repository
 
@@ -78,9 +78,7 @@ def find_conversation(store: str, text: str) -> str:
 
 def _open(store: str) -> Repository:
     repository = open_repository(store)
-    repository.caller = repository.caller._replace(
-        find_project=lambda: find_project(os.getcwd(), os.path.expanduser("~"))
-    )
+    repository.caller = repository.caller._replace(find_project=lambda: find_here(os.getcwd(), store))
     return repository
 
 

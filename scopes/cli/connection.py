@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING, Final, TextIO
 
-from scopes.cli.arguments import choose_project
+from scopes.cli.arguments import choose_projects
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
 from scopes.history.names import conversation_ids
@@ -148,6 +148,7 @@ def choose(
     since: str | None = None,
     year: str | None = None,
 ) -> Selection:
-    """Return which conversations a command is about; raises as `make_selection` and `choose_project` do."""
-    found = None if project is None else choose_project(invocation, project)
-    return make_selection(names or (), everything=everything, project=found, since=since, year=year)
+    """Return which conversations a command is about; raises as `make_selection` and `choose_projects` do."""
+    found = choose_projects(invocation, () if project is None else [project])
+    everything = everything or (project is not None and not found)
+    return make_selection(names or (), everything=everything, project=next(iter(found), None), since=since, year=year)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from scopes.cli.acp_spool import take_waiting
-from scopes.cli.arguments import find_named_project, refuse_both_scopes
+from scopes.cli.arguments import choose_projects, refuse_both_scopes
 from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list import find_cached_list
@@ -81,7 +81,9 @@ def _sources_of_paths(invocation: Invocation, paths: Sequence[str], skipped: lis
     return sources
 
 
-def choose_projects(invocation: Invocation, given: Sequence[str], *, all_projects: bool) -> tuple[Project, ...] | None:
+def projects_to_import(
+    invocation: Invocation, given: Sequence[str] = (), *, all_projects: bool
+) -> tuple[Project, ...] | None:
     """Return the projects to import: those given, else the project whose store is in use; None for all projects.
 
     Raises:
@@ -89,7 +91,7 @@ def choose_projects(invocation: Invocation, given: Sequence[str], *, all_project
     """
     refuse_both_scopes(given, all_projects=all_projects)
     if given:
-        return tuple(find_named_project(invocation, path) for path in given)
+        return choose_projects(invocation, given, stored=False) or None
     own = None if all_projects else find_store_project(invocation.store_path, invocation.cwd)
     return None if own is None else (own,)
 

@@ -14,7 +14,7 @@ from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.store.projects import (
     cache_directory,
     choose_store,
-    find_project,
+    find_here,
     find_project_store,
     index_directory,
     state_directory,
@@ -252,7 +252,7 @@ class Invocation:
                 actor=actor,
                 command=command,
                 full_branch_names=self.writes,
-                find_project=lambda: find_project(self.cwd, self.home),
+                find_project=lambda: find_here(self.cwd, path),
                 find_missing=self._find_missing,
                 sign=self._find_signer(opened.config),
                 on_wait=lambda text: self.output().note(Note(text)),

@@ -31,7 +31,7 @@ OfProject: TypeAlias = Annotated[
     typer.Option(
         "--project",
         metavar="PROJECT",
-        help="Those of this project: a directory, a name, or the address of its repository",
+        help="Only this project: directory, name or address; all",
     ),
 ]
 WithSources: TypeAlias = Annotated[

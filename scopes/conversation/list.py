@@ -24,7 +24,7 @@ from scopes.index.database import without_purged
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few
 from scopes.store import refs
-from scopes.store.projects import ChosenProject, Project, find_project
+from scopes.store.projects import Project, find_project_names
 from scopes.store.refs import RefFiles, read_loose_ref, read_ref_files
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ListFilter(NamedTuple):
 
     since: int | None = None
     agent: str | None = None
-    projects: tuple[Project | ChosenProject, ...] = ()
+    projects: tuple[Project, ...] = ()
     model: str | None = None
     tag: str | None = None
     limit: int | None = None
@@ -87,13 +87,8 @@ class ListFilter(NamedTuple):
             tag = self.tag.casefold()
             selected = [row for row in selected if tag in map(str.casefold, row.tags or ())]
         if self.projects:
-            directories = {row.directory for row in selected if row.directory is not None}
-            inside = set[str]()
-            for each in self.projects:
-                found = (
-                    each.find(directories) if isinstance(each, ChosenProject) else filter(each.contains, directories)
-                )
-                inside.update(found)
+            directories = {row.directory for row in selected}
+            inside = {found for each in self.projects for found in each.find(directories)}
             selected = [row for row in selected if row.directory in inside]
         return selected
 
@@ -109,7 +104,7 @@ def _note_none_found(rows: Sequence[ConversationRow], wanted: ListFilter) -> Not
         "tags": (wanted.tag, (name for row in rows for name in row.tags or ())),
     }
     hints = [few(what, names) for what, (word, names) in there_are.items() if word is not None]
-    if any(isinstance(project, ChosenProject) for project in wanted.projects):
+    if wanted.projects:
         hints.append(few("projects", find_project_names(row.directory for row in rows).values()))
     return Note("no conversation matches", "\n".join(filter(None, hints)) or None)
 
@@ -124,15 +119,6 @@ def _matching(wanted: str, names: Iterable[str]) -> set[str]:
         for name, folded in found.items()
         if folded.startswith(word) or any(f"{mark}{word}" in folded for mark in "-/_ ")
     }
-
-
-def find_project_names(directories: Iterable[str | None]) -> Mapping[str, str]:
-    """Return the name of the project of each directory that belongs to one.
-
-    Names are not stored, because directories are moved and repositories are made.
-    """
-    found = {path: find_project(path) for path in {*directories} if path is not None}
-    return {path: project.name for path, project in found.items() if project is not None}
 
 
 BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)

@@ -49,9 +49,10 @@ def fetch(
     with it; if they fail a check, they are rejected and a note says so.
 
     --project means the same in all commands: the directory of a project, . for the current one; its name, which is the
-    last part of its directory or of the address of its repository; or that address. It includes other clones of the
-    repository on this machine. Of conversations from other machines only the path of the directory is known: its last
-    part must be the name. A name that belongs to several repositories on this machine is an error that lists them.
+    last part of its directory or of the address of its repository; or that address; or all. It includes other clones of
+    the repository on this machine, those with the same remote address or else the same first commit. Of a directory
+    that is not on this machine only the path is known: its last part must be the name. A name that belongs to several
+    repositories on this machine is an error that lists them.
 
     --manifests gets title, time and size of each conversation, but no messages: scopes list --remote REMOTE lists them,
     scopes search --remote-titles searches them, and the first command that reads a conversation, such as log, fetches

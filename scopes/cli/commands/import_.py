@@ -10,12 +10,12 @@ import typer
 from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import (
     CollectedSources,
-    choose_projects,
     collect_sources,
     import_made_up_conversation,
     import_or_repeat,
     list_found,
     note_imported_files,
+    projects_to_import,
     refuse_other_options,
     take_spooled,
 )
@@ -72,8 +72,8 @@ def import_(
     session are on a branch import/... of the conversation. log, show and resume say so, and scopes switch CONV
     import/... makes it the active branch.
 
-    The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
-    that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
+    The store of a project, which `scopes init` makes in a git repository, takes only the sessions of that project, as
+    scopes list --project finds them; a note counts the others. --all-projects imports them as well, --project those of
     another project. A file that you name is always imported.
 
     A new session that begins as another one does becomes a branch of that conversation, unless --no-join is given. If a
@@ -100,7 +100,7 @@ def import_(
     if sample:
         return invocation.show(import_made_up_conversation(invocation))
     start = None if since is None else parse_date(since, now_nanoseconds())
-    projects = choose_projects(invocation, project or [], all_projects=all_projects)
+    projects = projects_to_import(invocation, project or [], all_projects=all_projects)
     from scopes.importers.import_sample import SAMPLE_SESSIONS
 
     samples: Sequence[str] = SAMPLE_SESSIONS if sample_sessions else ()

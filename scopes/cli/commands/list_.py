@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_project, refuse_both_scopes
+from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_projects, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.conversation.list import ConversationList, ListFilter, find_cached_list, has_copies
@@ -49,9 +49,10 @@ def list_(
     """List conversations, newest first.
 
     Lists all conversations of the store, whatever the current directory. --project . narrows the list to the project of
-    this directory and its other clones here; a word without a slash is the name of a project. Where a title is missing,
-    the beginning of the first prompt is shown. --agent and --model accept a name, or the beginning of one or of a word
-    in it: claude, opus. If no conversation matches, a note names those that there are; the exit code is 0.
+    this directory, which is its repository with all worktrees and clones; a word without a slash is the name of a
+    project. Where a title is missing, the beginning of the first prompt is shown. --agent and --model accept a name, or
+    the beginning of one or of a word in it: claude, opus. If no conversation matches, a note names those that there
+    are; the exit code is 0.
 
     --deleted lists the conversations that `delete` moved to the trash: id, title, branches, when, and the operation
     that `scopes undo` restores it with. They stay there until `scopes gc --expire`.
@@ -100,7 +101,7 @@ def list_(
     wanted = ListFilter(
         since=start, until=end,
         agent=agent, model=model, tag=tag, limit=rows,
-        projects=tuple(choose_project(invocation, text) for text in project or ()),
+        projects=choose_projects(invocation, project or ()),
     )  # fmt: skip
     result = _list(invocation, wanted)
     if (terminal or data) and result.conversations and has_copies(invocation.store_path):

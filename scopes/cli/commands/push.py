@@ -71,9 +71,8 @@ def push(
     --yes. A branch that was deleted on the remote is not sent again without --force; if it has messages that only you
     have, the exit code is 1.
 
-    --project DIRECTORY also matches conversations of other machines that began in a directory of the same name: they
-    are sent only if the remote already has them. --project NAME always sends them. If a repository is full, new
-    conversations go to the next one, origin-2. See FULL REPOSITORIES in the manual page.
+    --project chooses what scopes list --project lists. If a repository is full, new conversations go to the next one,
+    origin-2. See FULL REPOSITORIES in the manual page.
 
     Everything that would be sent is searched for secrets first: keys, tokens and passwords. A conversation with a
     possible secret is not sent, and the exit code is 1. scopes secrets allow permits one secret permanently;

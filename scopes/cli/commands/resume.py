@@ -85,7 +85,7 @@ def resume(
     """
     invocation: Invocation = context.obj
     request = ResumeRequest(
-        where=conversation, here=invocation.cwd, agent=agent, session=session, prompt=prompt, directory=directory,
+        where=conversation, agent=agent, session=session, prompt=prompt, directory=directory,
         max_tokens=max_tokens, messages=messages, memory=memory,
     )  # fmt: skip
     user = User(invocation.environ, invocation.home, _store_options(invocation))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from scopes.cli.arguments import OfProjects, Since, Until, choose_project
+from scopes.cli.arguments import OfProjects, Since, Until, choose_projects
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid
@@ -89,7 +89,7 @@ def usage(
         since=start,
         until=end,
         conversations=tuple(where) if where else None,
-        projects=tuple(choose_project(invocation, text) for text in project or ()),
+        projects=choose_projects(invocation, project or ()),
         model=model,
         agent=agent,
         utc=utc,
