@@ -121,7 +121,7 @@ AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="Al
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
-    """Return the author of a message: the agent of `--as`, else the human named by scopes.author (default: `user`).
+    """Return the author of a message: the agent of `--as`, else the person in the settings, who may be asked.
 
     Without `--author-kind`, a name that is registered has the kind that the registry says. A name of `--as` that is
     near a registered one gets a note.
@@ -132,7 +132,9 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     from scopes.history.messages import default_author
     from scopes.model.message import Author as Author_
 
-    author: Author = Author_(name) if name is not None else default_author(invocation.config())
+    person = None if name is not None else invocation.ask_name()
+    author: Author = default_author(invocation.config()) if person is None else Author_(person, "human")
+    author = author if name is None else Author_(name)
     author = author if kind is None else author._replace(kind=kind)
     from scopes.agents.authors import check_typed_author
 

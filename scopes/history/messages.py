@@ -78,7 +78,7 @@ _MESSAGE_ENTRY = b"%s %s\0" % (FILE_MODE, MESSAGE_FILE.encode())  # the first en
 _STATE_ENTRY = b"%s %s\0" % (DIRECTORY_MODE, STATE_DIRECTORY.encode())  # the second one
 _RAW_OID_BYTES = 20
 _MESSAGE_ENTRY_BYTES = len(_MESSAGE_ENTRY) + _RAW_OID_BYTES
-_DEFAULT_AUTHOR = "user"
+DEFAULT_AUTHOR = "user"
 
 
 class Below(NamedTuple):
@@ -315,12 +315,12 @@ def check_author(author: Author | str) -> Author:
 
 
 def default_author(config: Config) -> Author:
-    """Return the author of messages for which none is named: the human in `scopes.author`, or `user`.
+    """Return the author of messages for which none is named: the person in the settings, or `user`.
 
     Raises:
-        Invalid: the name in the setting is blank or too long.
+        Invalid: the name in the settings is blank or too long.
     """
-    return check_author(Author(config.find("scopes.author") or _DEFAULT_AUTHOR, "human"))
+    return check_author(Author(config.find_person() or DEFAULT_AUTHOR, "human"))
 
 
 def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:

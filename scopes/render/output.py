@@ -143,10 +143,6 @@ class Output:
             write_hint(self._view(self.stdout.write), text)
             self.stdout.flush()
 
-    def say_hint(self, hint: str) -> None:
-        """Write a next step to standard error, for whoever reads what a script has said; unless hints are disabled."""
-        self._write_message("", hint)
-
     def _write_wire_rows(self, result: Result) -> bool:
         """Write rows of fields of the JSON, for --fields and templates; return False if the text form is asked for."""
         settings = self.settings

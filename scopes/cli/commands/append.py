@@ -35,13 +35,11 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.append import MessageAppended, append_to
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import is_root
 from scopes.history.names import complete_message_id, resolve_conversation
 from scopes.ids import BranchName
 from scopes.model.message import Message
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
-from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
 Kind: TypeAlias = Annotated[
@@ -264,8 +262,6 @@ def _append_message(invocation: Invocation, given: _Given, fields: Fields, form:
     else:
         result = _append_to_new(repository, conversation, message, given._replace(branch=branch))
     code = invocation.show(result)
-    if given.author is None and is_root(read_commit(repository, read_commit(repository, result.oid).parents[0])):
-        invocation.hint_author()
     pack_when_needed(repository)
     return code
 

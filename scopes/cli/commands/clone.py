@@ -59,6 +59,4 @@ def clone(
         result = run(
             path, checked, selection, connection, open_store=invocation.repository, name=parse_remote_name(name)
         )
-    code = invocation.show(result)
-    invocation.hint_author(in_scripts=True)
-    return code
+    return invocation.show(result)

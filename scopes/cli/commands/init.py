@@ -19,6 +19,4 @@ def init(context: typer.Context) -> int:
       scopes --store /srv/agents/store.git init
     """
     invocation: Invocation = context.obj
-    code = invocation.show(run_init(invocation.new_store_path))
-    invocation.hint_author()
-    return code
+    return invocation.show(run_init(invocation.new_store_path))

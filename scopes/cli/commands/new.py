@@ -45,7 +45,8 @@ def new(
     title = text if title is None else title
     if title is not None and not title.strip():
         raise Invalid("the title is empty", hint='give one: scopes new "Login fails", or leave it out')
-    code = invocation.show(
+    invocation.ask_name()
+    return invocation.show(
         run_new(
             invocation.repository(create=True),
             conversation_id=conversation_id,
@@ -54,5 +55,3 @@ def new(
             directory=os.path.abspath(os.path.expanduser(project or os.curdir)),
         )
     )
-    invocation.hint_author()
-    return code

@@ -122,10 +122,7 @@ def _push(invocation: Invocation, do_push: Callable[..., Pushed], *, asks: bool,
         do_push = partial(do_push, connection)
         drops = invocation.yes or (asks and not dry_run and _confirm_loss(invocation, do_push))
         result = do_push(dry_run=dry_run, drops_unmerged=drops)
-    code = invocation.show(result)
-    if not dry_run and any(each.status == "new" for each in result.conversations):
-        invocation.hint_author()
-    return code
+    return invocation.show(result)
 
 
 def _confirm_loss(invocation: Invocation, do_push: Callable[..., Pushed]) -> bool:

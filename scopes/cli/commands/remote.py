@@ -46,9 +46,7 @@ def remote_add(
     checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
     with connect(invocation) as connection:
         result = add_remote(invocation.repository(create=True), name, checked, connection, probe=not no_probe)
-    code = invocation.show(result)
-    invocation.hint_author(in_scripts=True)
-    return code
+    return invocation.show(result)
 
 
 def remote_list(context: typer.Context) -> int:

@@ -30,10 +30,10 @@ def undo(
     Every command that changes a conversation can be undone: append, branch, rewind, rename, delete, merge, import, ...
     Undo takes back the newest thing that you did, and never what somebody else did, or what hooks, scopes watch and
     scopes acp recorded, unless you name the operation or give --any-actor. Who you are is the setting scopes.author, or
-    SCOPES_AUTHOR; the actors of those are hooks, watch and acp. All messages of one append are taken back together, if
-    they are still the last ones of their branch, and so are all operations of one command. Repeat undo to go further
-    back; redo reverts an undo. Facts, agents and inboxes go back whatever others have changed since in other places; if
-    what the operation changed was changed again, undo refuses and names the operation to undo first.
+    else git's user.name; the actors of those are hooks, watch and acp. All messages of one append are taken back
+    together, if they are still the last ones of their branch, and so are all operations of one command. Repeat undo to
+    go further back; redo reverts an undo. Facts, agents and inboxes go back whatever others have changed since in other
+    places; if what the operation changed was changed again, undo refuses and names the operation to undo first.
 
     Examples:
       scopes undo
