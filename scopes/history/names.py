@@ -712,11 +712,24 @@ def parse_new_branch_name(repository: Repository, text: str) -> BranchName:
     return name
 
 
-def parse_new_tag_name(repository: Repository, text: str) -> str:
+def parse_new_tag_name(repository: Repository, text: str, conversation: ConversationId) -> str:
     """Check the name of a new tag; raises Invalid as `parse_tag_name`, or if it would mean something else."""
     name = parse_tag_name(text)
     _check_meaning(name, "tag name", list_remote_names(repository))
+    if could_be_id(name) and _begins_an_id(repository, name, conversation):
+        hint = f"name the tag, too: scopes tag {quote(conversation)} NAME {name}"
+        raise Invalid(f"{name!a} is not a valid tag name: a message has this id", hint=hint)
     return name
+
+
+def _begins_an_id(repository: Repository, text: str, conversation: ConversationId) -> bool:
+    tips = {conversation: list(list_branch_tips(repository, conversation).values())}
+    try:
+        return bool(_resolve_ids(repository, text, tips))
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
 
 
 def parse_new_conversation_id(text: str) -> ConversationId:
