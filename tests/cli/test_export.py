@@ -181,7 +181,6 @@ def test_all_conversations_are_a_site(store, tmp_path):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ((), "name one: CONV"),
         (("--all-conversations",), "add --format html"),
         (("--all-conversations", "--format", "html"), "--output DIR"),
         (("conv-001", "--all-conversations", "--format", "html", "--output", "x"), "leave out the others"),

@@ -72,6 +72,14 @@ def test_list_latest_append_and_push_mean_the_same_conversations(user):
     assert user.run("push", "--project", ".", "--dry-run").stdout.startswith("conv-001\tnew")
 
 
+def test_context_and_export_are_of_the_latest_conversation_if_none_is_named(user):
+    """U12."""
+    for verb in ("context", "export"):
+        printed = user.run(verb).stdout
+        assert "How much is tea?" in printed
+        assert "Count it." not in printed
+
+
 def test_a_store_of_the_project_takes_what_the_list_finds(user):
     user.run("init", store="")
     assert json.loads(user.run("import", "--json", store="").stdout)["sessions_of_other_projects"] == 1

@@ -52,7 +52,8 @@ IncludeIgnored: TypeAlias = Annotated[
 
 
 Conversation: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
+    str | None,
+    typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation (default: the latest), or one branch of it"),
 ]
 Revisions: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
@@ -108,6 +109,7 @@ def context(
     recorded content then. The exit code is 0 if nothing differs, and 1 otherwise.
 
     Examples:
+      scopes context --task 'why does the login fail'
       scopes conv context conv-001 --max-tokens 8000
       scopes conv context --diff conv-001 main fix --task 'why does the login fail'
       scopes conv context --work-item SHOP-12 --model gpt-4o --format messages
@@ -119,8 +121,8 @@ def context(
     _check_options(max_tokens, diff=diff, other_form=options != ViewOptions() or at is not None, left=left)
     request = new_request(
         invocation.config(), known_model(invocation, model),
-        where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
-        work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
+        where=conversation or (LATEST if work_item is None else None),
+        max_tokens=max_tokens, mode=mode, task=task, at=at, work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
         project=project_directory(invocation), mark=mark, include_ignored=include_ignored,
         secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
     )  # fmt: skip

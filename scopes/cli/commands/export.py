@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from scopes.cli.arguments import (
+    LATEST,
     STANDARD_OUTPUT,
     AllowSecrets,
     Force,
@@ -56,7 +57,7 @@ def export(
     context: typer.Context,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation or one of its branches"),
+        typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation (default: the latest), or one branch of it"),
     ] = None,
     form: Annotated[
         Form | None,
@@ -85,6 +86,7 @@ def export(
     secret. With --allow-secrets they pass this time; scopes secrets allow is for good.
 
     Examples:
+      scopes export > transcript.md
       scopes conv export conv-001 > transcript.md
       scopes conv export conv-001 --all --format json --output conv-001.json
       scopes conv export conv-001 --all --format html --output conv-001.html
@@ -103,8 +105,7 @@ def export(
     if every_conversation:
         refused = where is not None or source is not None or include_all or notes or notes_ref is not None
         return _export_site(invocation, export_format, output, force=force, refused=refused, secrets=secrets)
-    if where is None:
-        raise Invalid("export needs a conversation", hint="name one: CONV, or write a site: --all-conversations")
+    where = where or LATEST
     if to_stdout:
         _check_stdout(invocation, export_format)
     if (notes or notes_ref is not None) and export_format not in _OF_COMMITS:
