@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import termios
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from shlex import quote
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scopes.cli.arguments import choose_projects
 from scopes.cli.invocation import Invocation
-from scopes.errors import NotFound
+from scopes.errors import Invalid
 from scopes.history.names import conversation_ids
 from scopes.render.progress import Meter, progress, shows_progress
 from scopes.store.config import read_addresses
@@ -100,43 +99,31 @@ def is_asking(stdin: TextIO) -> bool:
         return False
 
 
-def choose_wanted(invocation: Invocation, wanted: WantedFrom, command: str) -> Selection:
-    """Return which conversations a fetch or pull is about; raises as `refuse_remotes`, too."""
-    refuse_remotes(invocation, wanted.conversations or (), command)
-    return choose(
-        invocation,
-        wanted.conversations,
-        everything=wanted.everything,
-        project=wanted.project,
-        since=wanted.since,
-        year=wanted.year,
+def choose_wanted(invocation: Invocation, wanted: WantedFrom) -> tuple[str | None, Selection]:
+    """Return the remote and which of its conversations a fetch or pull is about; raises as `take_remote`, too."""
+    remote, names = take_remote(invocation, wanted.conversations or (), wanted.remote)
+    selection = choose(
+        invocation, names, everything=wanted.everything, project=wanted.project, since=wanted.since, year=wanted.year
     )
+    return remote, selection
 
 
-def refuse_remotes(invocation: Invocation, names: Sequence[str], command: str) -> None:
-    """Raise NotFound if one of the names is that of a remote, as git expects it, and of no conversation.
+def take_remote(invocation: Invocation, names: Sequence[str], remote: str | None) -> tuple[str | None, list[str]]:
+    """Return the remote and the other names: it may be one of the words, as in git, unless a conversation is so named.
 
-    After `push --delete` the other names may be of conversations that only the remote has, and so may those in front of
-    the remote.
+    remote: the one of --remote
 
     Raises:
-        NotFound: with the option that names a remote.
+        Invalid: there are two.
     """
     if not names:
-        return
+        return remote, []
     repository = invocation.repository()
     here, remotes = conversation_ids(repository), read_addresses(repository.path)
-    place = next((number for number, name in enumerate(names) if _is_remote(name, remotes, here)), None)
-    if place is None:
-        return
-    remote, after = names[place], names[place + 1 :]
-    others = [*names[:place], *(name for name in after if command == DELETE or name.partition("/")[0] in here)]
-    words = " ".join(("scopes", command, *map(quote, others), "--remote", quote(remote)))
-    raise NotFound(f"{remote} is a remote, and no conversation", hint=f"name it with an option: {words}")
-
-
-def _is_remote(name: str, remotes: Container[str], here: Iterable[str]) -> bool:
-    return "/" not in name and name in remotes and not any(each.startswith(name) for each in here)
+    found = [name for name in names if name in remotes and not any(each.startswith(name) for each in here)]
+    if len({*found, remote} - {None}) > 1:
+        raise Invalid("the remote is given twice", hint="name one remote")
+    return next(iter(found), remote), [name for name in names if name not in found]
 
 
 def choose(

@@ -352,10 +352,6 @@ def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
-        (("push", "origin"), 4, "scopes push --remote origin"),
-        (("push", "origin", "conv-001"), 4, "scopes push conv-001 --remote origin"),
-        (("fetch", "origin"), 4, "scopes fetch --remote origin"),
-        (("pull", "origin", "main"), 4, "scopes pull --remote origin"),
         (("push", "-f"), 2, "scopes push CONV --force"),
         (("fetch", "--dry-run"), 2, "scopes fetch --manifests"),
         (("fetch", "--prune"), 2, "scopes fetch"),
@@ -375,12 +371,13 @@ def test_help_of_remote_is_the_overview(run):
     assert "Change the address of a remote" in run("remote", "--help").stdout
 
 
-def test_deleting_as_git_words_it_is_answered_with_the_words_of_scopes(run, shared, bare):
-    run("branch", "conv-001", "fix")
-    run("branch", "conv-001", "try")
+def test_a_branch_is_deleted_on_a_remote_as_git_words_it(run, shared, bare):
+    for name in ("fix", "try", "one", "two"):
+        run("branch", "conv-001", name)
     run("push")
-    for words in (("push", "origin", "--delete", "conv-001/fix"), ("push", "--delete", "origin", "conv-001/fix")):
-        assert "scopes push --delete conv-001/fix --remote origin" in run(*words, code=4).stderr
+    for words in (("push", "origin", "--delete", "conv-001/one"), ("push", "--delete", "origin", "conv-001/two")):
+        assert run(*words, "--yes").stdout == f"{words[-1]}\tdeleted\t\n"
+    assert "nothing was named to delete" in run("push", "--delete", "origin", code=2).stderr
     assert "name both: scopes push --delete conv-001/fix" in run("push", "--delete", "fix", code=4).stderr
     done = run("push", "--delete", "conv-001/fix", "conv-001/try", "--remote", "origin", "--yes")
     assert done.stdout == "conv-001/fix\tdeleted\t\nconv-001/try\tdeleted\t\n"

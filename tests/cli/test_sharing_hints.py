@@ -85,14 +85,16 @@ def test_a_branch_that_was_deleted_here_is_got_again(run, shared):
     assert "an idea" in run("log", "conv-001/try", store="b").stdout
 
 
+@pytest.mark.every_case("each reads its words on its own")
 @pytest.mark.parametrize("verb", ["push", "fetch", "pull"])
-@pytest.mark.parametrize("words", [("conv-001", "origin"), ("origin", "conv-001")])
-def test_a_remote_among_the_names_is_named_by_the_option_instead(run, shared, verb, words):
-    refused = run(verb, *words, code=4).stderr
-    assert "error: origin is a remote, and no conversation" in refused
-    [words] = commands(refused)
-    assert words == [verb, "conv-001", "--remote", "origin"]
-    run(*words)
+def test_a_remote_is_one_of_the_words_as_in_git(run, shared, verb):
+    """U21."""
+    run("remote", "add", "gone", "/nowhere/at/all", "--no-probe")
+    for words in (("origin",), ("origin", "conv-001"), ("conv-001", "origin")):
+        others = [word for word in words if word != "origin"]
+        assert run(verb, *words).stderr == run(verb, *others, "--remote", "origin").stderr
+    assert "no directory /nowhere/at/all" in run(verb, "gone", "conv-001", code=4).stderr
+    assert "the remote is given twice" in run(verb, "origin", "--remote", "gone", code=2).stderr
 
 
 def test_what_a_pull_merges_from_an_earlier_fetch_is_not_new_there(run, shared):

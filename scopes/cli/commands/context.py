@@ -122,7 +122,8 @@ def context(
     request = new_request(
         invocation.config(), known_model(invocation, model),
         where=conversation or (LATEST if work_item is None else None),
-        max_tokens=max_tokens, mode=mode, task=task, at=at, work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
+        max_tokens=max_tokens, mode=mode, task=task, at=at, work_item=work_item,
+        include_all=include_all, explain=explain, candidates=candidates,
         project=project_directory(invocation), mark=mark, include_ignored=include_ignored,
         secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
     )  # fmt: skip

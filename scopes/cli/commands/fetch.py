@@ -29,6 +29,8 @@ def fetch(
 ) -> int:
     """Get conversations from a remote.
 
+    The remote may be one of the words, as in git: fetch origin conv-001.
+
     New conversations get the next free numbers in this store. A branch is fast-forwarded if it has no messages that the
     remote lacks; otherwise it is not changed, and the remote's branch is available as REMOTE/BRANCH, such as
     origin/main, until you merge it. Conversations and branches that were deleted here do not come back. One scopes undo
@@ -62,7 +64,7 @@ def fetch(
 
     Examples:
       scopes fetch
-      scopes fetch conv-001 --remote backup
+      scopes fetch backup conv-001
       scopes fetch --project . --year 2026
       scopes fetch --since '1 week ago'
       scopes fetch --manifests
@@ -70,10 +72,10 @@ def fetch(
     """
     invocation: Invocation = context.obj
     wanted = WantedFrom(conversations, remote, everything, project, since, year)
-    selection = choose_wanted(invocation, wanted, "fetch")
+    named, selection = choose_wanted(invocation, wanted)
     repository = invocation.repository()
-    chosen = resolve_remote(repository, wanted.remote)
-    if manifests and (wanted.conversations or wanted.since or wanted.everything):
+    chosen = resolve_remote(repository, named)
+    if manifests and (selection.names or wanted.since or wanted.everything):
         raise Invalid("--manifests can be combined with --project and --year only", hint="or leave out --manifests")
     with connect(invocation) as connection:
         directory = invocation.index_directory

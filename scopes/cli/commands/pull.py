@@ -32,9 +32,10 @@ def pull(
 ) -> int:
     """Get conversations, and merge what differs.
 
-    Runs fetch, and then merges REMOTE/BRANCH into each branch that has new messages on both sides. If values differ,
-    such as two decisions about one topic, the merge of that branch stops with exit code 3, as scopes merge does:
-    resolve the conflicts, and run scopes merge --continue. One scopes undo reverts the whole pull.
+    The remote may be one of the words, as in git: pull origin. Runs fetch, and then merges REMOTE/BRANCH into each
+    branch that has new messages on both sides. If values differ, such as two decisions about one topic, the merge of
+    that branch stops with exit code 3, as scopes merge does: resolve the conflicts, and run scopes merge --continue.
+    One scopes undo reverts the whole pull.
 
     With --rebase your new messages are moved on top of those of the remote, as by scopes rebase: they keep their ids,
     and there is no merge. After a conflict, resolve it and run scopes rebase --continue.
@@ -48,15 +49,15 @@ def pull(
 
     Examples:
       scopes pull
-      scopes pull conv-001 --remote backup
+      scopes pull backup conv-001
       scopes pull --rebase
       scopes pull conv-001 --purged
     """
     invocation: Invocation = context.obj
     wanted = WantedFrom(conversations, remote, everything, project, since, year)
-    selection = choose_wanted(invocation, wanted, "pull")
+    named, selection = choose_wanted(invocation, wanted)
     repository = invocation.repository()
-    chosen = resolve_remote(repository, wanted.remote)
+    chosen = resolve_remote(repository, named)
     from scopes.cli.places import places_of
 
     places = places_of(invocation) if purged else None

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from scopes.cli.arguments import AllowSecrets, Since
-from scopes.cli.connection import DELETE, choose, connect, refuse_remotes
+from scopes.cli.connection import choose, connect, take_remote
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import Everything, OfProject, OfYear, ToRemote, ToSend, WithSources
@@ -56,9 +56,9 @@ def push(
 ) -> int:
     """Send conversations to a remote.
 
-    Without arguments, push sends what is new in the conversations that the remote already has. Other conversations are
-    sent if you name them, or choose them with --all, --project, --since or --year. --dry-run lists what would be sent
-    or refused, without contacting the remote.
+    Without arguments, push sends what is new in the conversations that the remote already has; the remote may be one of
+    the words, as in git: push origin conv-001. Other conversations are sent if you name them, or choose them with
+    --all, --project, --since or --year. --dry-run lists what would be sent or refused, without contacting the remote.
 
     Branches, titles, tags and merge requests are sent. The operation log, facts, memory, registered agents and the
     working branches of unresolved conflicts are not. The first commit of an imported session contains the directory in
@@ -82,8 +82,7 @@ def push(
     for secrets, too. See ORIGINAL FILES in the manual page.
 
     --delete deletes the named conversations and branches from the remote. It asks for confirmation; scripts need --yes.
-    Nothing is deleted here. A branch is named as CONV/BRANCH. Name the remote with --remote. See DELETING in the manual
-    page.
+    Nothing is deleted here. A branch is named as CONV/BRANCH. See DELETING in the manual page.
 
     After a purge, --purged replaces what the remote still has of the purged content, and deletes conversations there
     that were purged as a whole. Every push also sends the list of what was purged, as hashes: other machines are
@@ -93,7 +92,7 @@ def push(
     Examples:
       scopes push
       scopes push conv-001 --dry-run
-      scopes push conv-001 conv-002 --remote backup
+      scopes push backup conv-001 conv-002
       scopes push --project . --since '1 month ago'
       scopes push --all
       scopes push conv-001 --with-sources --dry-run
@@ -105,8 +104,8 @@ def push(
     if delete:
         others = any((everything, project, since, year, force, purged, with_sources, allow_secrets))
         return _delete(invocation, conversations or [], remote, others=others, dry_run=dry_run)
-    refuse_remotes(invocation, conversations or (), "push")
-    selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
+    remote, names = take_remote(invocation, conversations or (), remote)
+    selection = choose(invocation, names, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with conversations or conditions", hint="leave out one of them")
     do_push = partial(
@@ -146,9 +145,9 @@ def _delete(invocation: Invocation, names: list[str], remote: str | None, *, oth
     """Delete conversations or branches from a remote, once the user has confirmed it."""
     if others:
         raise Invalid("--delete cannot be combined with other options of push", hint="leave them out")
+    remote, names = take_remote(invocation, names, remote)
     if not names:
         raise Invalid("nothing was named to delete", hint="name conversations, or branches as CONV/BRANCH")
-    refuse_remotes(invocation, names, DELETE)
     repository = invocation.repository()
     for name in names:
         _refuse_branch(repository, name)
