@@ -10,8 +10,7 @@ import typer
 from scopes.cli.append_input import (
     Fields,
     FormOptions,
-    append_all_lines,
-    append_lines,
+    LineReader,
     apply_short_form,
     compose_message,
     read_part,
@@ -115,6 +114,7 @@ Binary: TypeAlias = Annotated[
 Lines: TypeAlias = Annotated[
     str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
 ]
+StrictKeys: TypeAlias = Annotated[bool, typer.Option("--strict", help="With --jsonl: refuse a key that no message has")]
 Atomic: TypeAlias = Annotated[bool, typer.Option("--atomic", help="With --jsonl: store all lines or none")]
 
 
@@ -151,6 +151,7 @@ def append(
     media_type: MediaType = None,
     lines: Lines = None,
     atomic: Atomic = False,
+    strict: StrictKeys = False,
 ) -> int:
     """Add a message, or many as JSON lines.
 
@@ -169,11 +170,12 @@ def append(
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
     Without TEXT, standard input is read unless it is a terminal: text in UTF-8, or any bytes with --binary. With
     --jsonl each line is an object with author, text or parts, and optionally kind, to, reply_to, time, files, ... Each
-    line is stored and its result printed before the next line is read. The first invalid line stops the command. With
-    --atomic all lines are read and checked first, and then stored as one operation: after an invalid line, an error or
-    a kill, either all messages are on the branch or none; for many lines that is also much faster. `scopes undo` takes
-    back what one command appended. `-c scopes.durability=fast` is faster: it does not wait for the disk, so a power cut
-    can lose the last messages.
+    line is stored and its result printed before the next line is read. A line with an id of yours, any JSON, is stored
+    once in a conversation however often it is given. A key that no message has is stored with a note; --strict refuses
+    it. The first invalid line stops the command. With --atomic all lines are read and checked first, and then stored as
+    one operation: after an invalid line, an error or a kill, either all messages are on the branch or none; for many
+    lines that is also much faster. `scopes undo` takes back what one command appended. `-c scopes.durability=fast` is
+    faster: it does not wait for the disk, so a power cut can lose the last messages.
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
@@ -188,10 +190,11 @@ def append(
     """
     invocation: Invocation = context.obj
     given = _Given(conversation, branch, start, create, choose_text(text, text_option), author, author_kind)
-    _check_options(given, has_lines=lines is not None, atomic=atomic)
+    _check_options(given, has_lines=lines is not None, atomic=atomic, strict=strict)
     if lines is not None:
         refuse_with_lines(given.text, author, data, topic, goal, subject, aspect, binary=binary)
-        return _append_lines(invocation, given, lines, atomic=atomic, allow_empty=allow_empty)
+        reader = LineReader(_find_target(invocation, given), allow_empty=allow_empty, strict=strict)
+        return _append_lines(invocation, reader, lines, atomic=atomic)
     fields = Fields(
         kind=kind, to=to, reply_to=reply_to, time=time, work_item=work_item, task=task, activity=activity, tool=tool,
         model=model, status=status, stop_reason=stop_reason, files=files, parts=parts, data=data,
@@ -218,10 +221,12 @@ class _Given(NamedTuple):
     allow_empty: bool = False
 
 
-def _check_options(given: _Given, *, has_lines: bool, atomic: bool) -> None:
+def _check_options(given: _Given, *, has_lines: bool, atomic: bool, strict: bool) -> None:
     """Raise Invalid if the options for a new branch, or for lines, do not fit together."""
     if atomic and not has_lines:
         raise Invalid("--atomic needs --jsonl", hint="one message is always stored whole or not at all")
+    if strict and not has_lines:
+        raise Invalid("--strict needs --jsonl", hint="leave it out")
     _, branch = split_branch(given.conversation, given.branch)
     if given.start is not None and given.create:
         raise Invalid("--from and --create exclude each other", hint="--create begins at the tip of the active branch")
@@ -237,11 +242,11 @@ def _check_options(given: _Given, *, has_lines: bool, atomic: bool) -> None:
         )
 
 
-def _append_lines(invocation: Invocation, given: _Given, lines: str, *, atomic: bool, allow_empty: bool) -> int:
-    target = _find_target(invocation, given)
-    append_documents = append_all_lines if atomic else append_lines
-    results = append_documents(target, walk_documents(invocation, lines), allow_empty=allow_empty)
-    code = invocation.stream(results, options=ViewOptions(lines=True))
+def _append_lines(invocation: Invocation, reader: LineReader, lines: str, *, atomic: bool) -> int:
+    append_documents = reader.append_all if atomic else reader.append
+    code = invocation.stream(append_documents(walk_documents(invocation, lines)), options=ViewOptions(lines=True))
+    for note in reader.notes():
+        invocation.output().note(note)
     invocation.output().hint("undo them together with: scopes undo")
     return code
 

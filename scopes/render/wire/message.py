@@ -100,6 +100,7 @@ def format_message_appended(result: MessageAppended) -> dict[str, object]:
         start=result.start,
         operation=result.operation,
         remaining_turns=result.remaining_turns,
+        recorded="earlier" if result.earlier else None,
     )
 
 
