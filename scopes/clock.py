@@ -145,10 +145,11 @@ def creation_time(created: str) -> str | None:
     return created if seconds_of(created) else None
 
 
-def later_of(last_activity: str | None, created: str) -> str | None:
-    """Return the later time: nothing can be active before it was created (S4-5)."""
-    known = creation_time(created)
-    return known if known is not None and seconds_of(known) >= seconds_of(last_activity or "") else last_activity
+def last_activity(newest: int, created: str) -> str | None:
+    """Return the time of the newest message, or of the creation if that is later: nothing is active before (S4-5)."""
+    if seconds_of(created) < newest or not seconds_of(created):
+        return known_seconds(newest)
+    return created if created.endswith("Z") else format_time(parse_time(created) or 0)
 
 
 def jitter() -> float:

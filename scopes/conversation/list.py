@@ -16,7 +16,7 @@ from hashlib import sha256
 from operator import attrgetter, ge, le
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scopes.clock import format_seconds
+from scopes.clock import format_seconds, in_seconds
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import ConversationId
 from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
@@ -232,7 +232,7 @@ def sorted_list(
 def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     """Return rows by last activity, the newest first; those of one second by their moment, then by id."""
     rows = sorted(summaries, key=attrgetter("id"))
-    return sorted(rows, key=lambda row: ((row.activity or "").removesuffix("Z"), row.moment), reverse=True)
+    return sorted(rows, key=lambda row: (in_seconds(row.activity or ""), row.moment), reverse=True)
 
 
 _PREFIXES: Final = (*LISTED, refs.ACTIVE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scopes.clock import in_seconds, now_nanoseconds
+from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import UNKNOWN_TIME, write_hint
@@ -178,7 +178,7 @@ def _piped_row(row: ConversationRow, result: ConversationList) -> tuple[str, ...
         row.id,
         ",".join(row.participants),
         str(row.branches),
-        in_seconds(row.last_activity or UNKNOWN_TIME),
+        row.last_activity or UNKNOWN_TIME,
         row.heading or "",
         row.heading_source or "",
         row.uuid or "",
