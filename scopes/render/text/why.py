@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import format_duration
-from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line, truncate_text
+from scopes.render.view import Cell, Column, Span, View
 from scopes.result import plural
-from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from scopes.code_links.line_match import WhyLevel
@@ -106,9 +104,7 @@ def _write_heading(lines: WhyLines, view: View, *, numbered: bool) -> None:
     commit = lines.commit
     end = "   ", Span(in_seconds(commit.time)[:10], "time"), " ", Span(commit.author, "human")
     start = *place, Span(commit.id[:_HASH_LENGTH], "id"), " "
-    room = view.width - count_span_cells(clean_spans((*start, *end)))
-    title = truncate_text(clean_line(commit.subject), max(room, _MIN_SUBJECT))
-    view.line(*truncate_line((*start, title, *end), view.width))
+    view.pair((*start, commit.subject), (" ", *end))
 
 
 def _write_answers(lines: WhyLines, view: View, *, brief: bool) -> None:
@@ -119,7 +115,7 @@ def _write_answers(lines: WhyLines, view: View, *, brief: bool) -> None:
     for answer in lines.answers:
         text = _describe(answer, lines.also)
         if brief:
-            view.line(*truncate_line((*start, *text), view.width))
+            view.cut(*start, *text)
         else:
             view.hanging(*text, start=start)
             _write_details(answer, view, indent=len(name) + 2, committed=lines.commit is not None)
@@ -162,4 +158,5 @@ def _evidence(answer: WhyAnswer, *, committed: bool) -> str:
 
 
 def _one_line(text: str) -> str:
-    return truncate_text(" ".join(text.split()), _MAX_TEXT)
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_TEXT else f"{line[: _MAX_TEXT - 1].rstrip()}…"

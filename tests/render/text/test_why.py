@@ -30,22 +30,11 @@ def test_every_level_has_a_name():
     assert {_NAMES[level][1] for level in ANSWERED} == {"good"}
 
 
-def test_one_answer_begins_with_its_commit_and_no_line_number():
-    assert shown(why_lines(147, "certain", YES))[0] == "a9c4475 Extract the session check   2026-02-06 alice"
-
-
 def test_several_answers_begin_with_their_lines_and_have_an_empty_line_between():
     lines = shown(why_lines(1, "certain", YES, last=4), why_lines(5, "none"))
     assert lines[0].startswith("1-4  a9c4475")
     assert "" in lines
     assert lines[lines.index("") + 1].startswith("5  a9c4475")
-
-
-def test_the_subject_is_cut_so_that_date_and_author_fit():
-    commit = SESSION_COMMIT._replace(subject="Extract the session check " * 5)
-    (line,) = shown(why_lines(1, "none", commit=commit))[:1]
-    assert line.endswith("…   2026-02-06 alice")
-    assert len(line) <= 80
 
 
 def test_an_uncommitted_line_says_so_instead_of_a_commit():
