@@ -203,7 +203,7 @@ class TerminalView(PlainView):
         for text in (Text(f"╭{rule}╮", _STYLES["dim"]), Text.assemble(side, " ", title, " ", side)):
             self._write_text(text, 0)
         self._write_text(Text(f"├{rule}┤", _STYLES["dim"]), 0)
-        edge = self._painted(side.render(self._console))
+        edge = self._painted(Text.assemble(side).render(self._console))
         for line in Segment.split_lines(self._console.render(table, options)):
             self._write(f"{edge} {self._painted(Segment.adjust_line_length(line, inner))} {edge}\n")
         self._write_text(Text(f"╰{rule}╯", _STYLES["dim"]), 0)
@@ -267,7 +267,7 @@ class TerminalView(PlainView):
                 yield row
 
     def _write_text(self, text: Text, indent: int) -> None:
-        shown = self._painted(text.render(self._console))
+        shown = self._painted(Text.assemble(text).render(self._console))  # the style of a whole text becomes a span
         self._write((" " * indent + shown if shown else "") + "\n")
 
     def _painted(self, segments: Iterable[Segment]) -> str:

@@ -67,6 +67,13 @@ def test_a_paragraph_leaves_room_at_the_right_of_its_first_row_only():
     ]
 
 
+def test_every_row_of_a_paragraph_and_of_a_body_has_its_style():
+    rows = written(lambda v: v.paragraph("word " * 16, style="human"), color=True).splitlines()
+    assert len(rows) == 2
+    assert all("\x1b[1mword" in row for row in rows)
+    assert written(lambda v: v.body("a\nb", style="dim"), color=True) == "\x1b[2ma\x1b[0m\n\x1b[2mb\x1b[0m\n"
+
+
 def test_a_paragraph_says_if_it_was_longer():
     assert written(lambda v: v.line(str(v.paragraph("a\nb\nc", most=3)))) == "a\nb\nc\nTrue\n"
     assert written(lambda v: v.line(str(v.paragraph("a\nb\nc", most=2)))) == "a\nb\nFalse\n"

@@ -174,7 +174,8 @@ def outcome_of(call: Part, results: Iterable[Part]) -> Span | None:
         return Span(f"✗ {status.text}", "bad")
     changed, seconds = _changed_lines(found), _seconds(found)
     fact = changed or (format_duration(seconds) if seconds >= _LONG_SECONDS else "")
-    return Span(f"✓ {fact}".rstrip(), "good") if status.text == "ok" or changed else None
+    worth_telling = fact or is_shell(tool_name(call))
+    return Span(f"✓ {fact}".rstrip(), "good") if worth_telling and (status.text == "ok" or changed) else None
 
 
 def _failures(calls: Iterable[Part], results: tuple[Part, ...]) -> tuple[Span, ...]:
