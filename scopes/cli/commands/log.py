@@ -114,7 +114,8 @@ def log(
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
-        author=author, kind=parse_kinds(kind) if kind else None, since=since, until=until, path=paths[0] if paths else None,
+        author=author, kind=parse_kinds(kind) if kind else None, since=since, until=until,
+        path=paths[0] if paths else None,
         body=_match(grep, ignore_case=ignore_case) if grep else None,
         messages=messages,
     )  # fmt: skip
