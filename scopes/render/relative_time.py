@@ -35,8 +35,13 @@ def day_of(time: str, now_nanoseconds: int) -> str:
     moment = parse_time(time)
     if moment is None:
         return clean_line(time)
-    year, month, day = local_minute(moment // _SECOND)[:10].split("-")
-    short = f"{int(day)} {_MONTHS[int(month) - 1]}"
+    return short_day(local_minute(moment // _SECOND)[:10], now_nanoseconds)
+
+
+def short_day(day: str, now_nanoseconds: int) -> str:
+    """Return `2025-11-28`, a day in the zone of this machine, as `28 Nov` or `28 Nov 2025`."""
+    year, month, number = day.split("-")
+    short = f"{int(number)} {_MONTHS[int(month) - 1]}"
     return short if year == local_minute(now_nanoseconds // _SECOND)[:4] else f"{short} {year}"
 
 
