@@ -78,9 +78,14 @@ def _format_valid(seconds: int) -> str:
 
 def local_day(seconds: int, *, utc: bool = False) -> str:
     """Return the day of whole seconds since 1970 in the time zone of this machine, or in UTC: `2026-11-21`."""
+    return local_minute(seconds, utc=utc)[:10]
+
+
+def local_minute(seconds: int, *, utc: bool = False) -> str:
+    """Return whole seconds since 1970 in the time zone of this machine, or in UTC: `2026-11-21 14:05`."""
     bounded = min(max(seconds, _FIRST + _DAY_SECONDS), _LAST - _DAY_SECONDS)  # in every zone in the years 1 to 9999
     parts = time.gmtime(bounded) if utc else time.localtime(bounded)
-    return f"{parts.tm_year:04d}-{parts.tm_mon:02d}-{parts.tm_mday:02d}"
+    return f"{parts.tm_year:04d}-{parts.tm_mon:02d}-{parts.tm_mday:02d} {parts.tm_hour:02d}:{parts.tm_min:02d}"
 
 
 @lru_cache(maxsize=1000)

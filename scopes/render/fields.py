@@ -182,7 +182,14 @@ class _ColumnView(PlainView):
         super().__init__(lambda _: None, options=options)
         self.found: list[dict[str, str]] = []
 
-    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a row has no title
+    def rows(
+        self,
+        columns: Sequence[Column],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        title: str | None = None,  # noqa: ARG002  a row has no title
+        boxed: bool = False,  # noqa: ARG002  as the title
+    ) -> None:
         """Add each row as the texts of its columns."""
         names = [column.field for column in columns]
         self.found += (dict(zip(names, map(plain_text, row), strict=True)) for row in rows)

@@ -31,7 +31,14 @@ class TemplateView(PlainView):
         super().__init__(write, end=end, hints=False, unchanged=unchanged, write_note=write_note, options=options)
         self._template = template
 
-    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a template has no title
+    def rows(
+        self,
+        columns: Sequence[Column],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        title: str | None = None,  # noqa: ARG002  a template has no title
+        boxed: bool = False,  # noqa: ARG002  as the title
+    ) -> None:
         """Write each row through the template, whose fields are the columns.
 
         Raises:

@@ -15,6 +15,7 @@ class ViewOptions(NamedTuple):
     graph: bool = False  # log: draw the branches to the left of the messages
     oneline: bool = False  # log: one line per message
     full: bool = False  # log: fold nothing
+    screen: bool = False  # log: only the newest turns that fit a terminal
     signatures: bool = False  # log: a column with the state of each signature; cat: also if there is none
     lines: bool = False  # append --jsonl: no hint after each message
     raw: bool = False  # cat: the stored line of JSON, byte for byte
@@ -22,7 +23,9 @@ class ViewOptions(NamedTuple):
     around: bool = False  # search: a column with the offset of each row from its hit
     show_origin: bool = False  # config list: the level of each value
     report: bool = False  # import: what each byte of each source became
-    details: bool = False  # import: every note, also those of which there are several
+    details: bool = (
+        False  # import: every note, also those of which there are several; show: id, session, directory; usage: prices
+    )
     layout: str = "markdown"  # context: one of CONTEXT_LAYOUTS
     explain: bool = False  # context: why each turn and file was kept or dropped
     stats: bool = False  # context: how much of the budget is used

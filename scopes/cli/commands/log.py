@@ -33,7 +33,8 @@ Paths: TypeAlias = Annotated[
     typer.Argument(metavar="-- PATH", help="Only messages that touched this file or directory, also a relative one"),
 ]
 Full: TypeAlias = Annotated[
-    bool, typer.Option("--full", help="Print everything: reasoning, tool calls and results in full")
+    bool,
+    typer.Option("-p", "--patch", "--full", help="In full: reasoning, input and output of calls"),
 ]
 Author: TypeAlias = Annotated[
     list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")
@@ -113,16 +114,20 @@ def log(
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
-        author=author, kind=parse_kinds(kind or ()), since=since, until=until, path=paths[0] if paths else None,
+        author=author, kind=parse_kinds(kind) if kind else None, since=since, until=until,
+        path=paths[0] if paths else None,
         body=_match(grep, ignore_case=ignore_case) if grep else None,
         messages=messages,
     )  # fmt: skip
     on_terminal = invocation.stdout.isatty() and not invocation.wants_data
+    downwards = on_terminal and not (oneline or graph)
+    fits = downwards and not (full or reverse or include_all) and count is None and log_filter == LogFilter()
     result = run_log(
-        invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
+        invocation.repository(), where, all_branches=include_all, graph=graph,
+        oldest_first=reverse or (downwards and not fits),
         limit=count, only=log_filter, bodies=invocation.wants_data or on_terminal or None, results=on_terminal,
         fold_results=on_terminal and not full,
-        digests=on_terminal and not oneline and not graph,
+        digests=downwards, heading=downwards,
     )  # fmt: skip
     if messages is not None:
         from scopes.conversation.commits import with_commit_turns
@@ -132,7 +137,7 @@ def log(
         from scopes.conversation.verify import with_signatures
 
         result = with_signatures(invocation.repository(), result, invocation.cwd)
-    options = ViewOptions(graph=graph, oneline=oneline, full=full, signatures=show_signature)
+    options = ViewOptions(graph=graph, oneline=oneline, full=full, screen=fits, signatures=show_signature)
     return invocation.show(result, options=options)
 
 

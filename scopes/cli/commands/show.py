@@ -14,6 +14,7 @@ from scopes.conversation.show import show as run_show
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.names import could_be_id, find_copies, split_steps, split_time
 from scopes.render.mermaid_view import as_mermaid
+from scopes.render.view_options import ViewOptions
 from scopes.store.repository import Repository
 
 
@@ -89,7 +90,7 @@ def show(
         view = with_signatures(repository, view, invocation.cwd)
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))
-    return invocation.show(view)
+    return invocation.show(view, options=ViewOptions(details=invocation.verbose))
 
 
 def _names_message(repository: Repository, text: str) -> bool:

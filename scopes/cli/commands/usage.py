@@ -102,7 +102,9 @@ def usage(
         from scopes.usage.usage import usage
 
         result = usage(repository, request, table, on_progress=on_progress)
-    return invocation.show(result)
+    from scopes.render.view_options import ViewOptions
+
+    return invocation.show(result, options=ViewOptions(details=invocation.verbose))
 
 
 def _show_status(invocation: Invocation, prices: PriceTable, *, utc: bool) -> int:

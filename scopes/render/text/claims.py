@@ -23,8 +23,7 @@ from scopes.render.text.phrases import (
     write_hint,
     write_outcome,
 )
-from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line
+from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.conversation.changes import BlameList, BlameRow
@@ -118,8 +117,7 @@ def render_blame_list(result: BlameList, view: View) -> None:
         head = row.call_message or row.head
         who, when = author(head.author, head.author_kind), short_time(view, display_time(head))
         start = (identifier(view, head.id), " ", who, " ", when, ": ")
-        room = view.width - 4 - count_span_cells(clean_spans(start))
-        view.line(*truncate_line((*start, *_what_was_done(row, room)), view.width - 4), indent=4)
+        view.cut(*start, *_what_was_done(row), indent=4)
 
 
 @render_text.register
@@ -238,20 +236,20 @@ def _value_text(row: BlameRow) -> str:
     return claim_text(row.key, row.value)
 
 
-def _what_was_done(row: BlameRow, room: int | None) -> tuple[str | Span, ...]:
+def _what_was_done(row: BlameRow) -> tuple[str | Span, ...]:
     """Return the call that set a claim, else the subject of the message."""
     if row.call is None:
         return (subject(row.head),)
-    from scopes.render.text.tool import call_line
+    from scopes.render.text.calls import call_line
 
-    line: tuple[Span, ...] = call_line(row.call, (), room)
+    line: tuple[Span, ...] = call_line(row.call)
     return line
 
 
 def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
     head = row.call_message or row.head
     when = short_time(view, display_time(head))
-    value, done = _value_text(row), _what_was_done(row, None)
+    value, done = _value_text(row), _what_was_done(row)
     return head.id, shown_author(head), when, decoded_key(row.key), row.agent or "", value, done
 
 

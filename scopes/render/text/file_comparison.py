@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.render.text.conflict_phrases import MAX_LINES, fit_line, write_more
-from scopes.render.text.phrases import counted
+from scopes.render.text.conflict_phrases import MAX_LINES, write_more
 from scopes.render.view import Span, View
 from scopes.sanitize import clean
 
@@ -39,14 +38,11 @@ def write_files(view: View, files: Sequence[FileComparison]) -> None:
     """List the files that both sides changed: on a terminal as a block, elsewhere as notes."""
     if not files:
         return
-    if view.terminal:
-        view.line()
-        view.line(f"changed on both sides: {counted(len(files), 'file')}")
-    for file in files[:MAX_LINES]:
+    for number, file in enumerate(files[:MAX_LINES]):
         outcome = file_outcome(file)
         if view.terminal:
-            verdict = Span(outcome, _STYLES.get(file.outcome, ""))
-            view.hanging(Span(file.path, "branch"), ": ", verdict, start=("    ",), hang=8)
+            start = Span("        " if number else "files   ", "key")
+            view.hanging(file.path, ": ", Span(outcome, _STYLES.get(file.outcome, "")), start=(start,), indent=2)
         else:
             view.aside(f"{file.path}: {outcome}")
     if view.terminal:
@@ -64,7 +60,7 @@ def write_patch(view: View, title: str, patch: str) -> None:
     view.line()
     view.line(Span(title, "key"))
     for line in lines[:most]:
-        view.line(*fit_line(view, ("    ", Span(line.expandtabs(8), _PATCH_STYLES.get(line[:1], "")))))
+        view.cut("    ", Span(line.expandtabs(8), _PATCH_STYLES.get(line[:1], "")))
     if len(lines) > most:
         view.line(Span(f"    … {len(lines) - most:,} more lines", "dim"))
 

@@ -87,14 +87,14 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         write_conflict_notes(view, what, result, "merge")
         write_files(view, result.files)
         return
-    view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
-    if not result.dry_run:
-        write_resolution_branch(view, result.branch)
+    sign = Span("! ", "warn")
+    view.sentence(sign, _target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     sides = result.target, result.source
     write_open_conflicts(view, result.conflicts, sides, before=result.others.conflicts)
     write_files(view, result.files)
     write_resolved(view, result.conflicts)
     if not result.dry_run:
+        write_resolution_branch(view, result.branch)
         write_next_commands(view, result, "merge")
 
 

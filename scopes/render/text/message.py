@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
 from scopes.render.dispatch import render_text
-from scopes.render.text.part import format_files, write_document, write_part
+from scopes.render.text.calls import format_files, write_document, write_part
 from scopes.render.text.phrases import (
     begins_at,
     change_mark,

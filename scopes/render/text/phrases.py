@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import in_seconds, now_nanoseconds
-from scopes.render.relative_time import ago
+from scopes.render.relative_time import ago, day_and_minute
 from scopes.render.view import Span, View
 from scopes.result import plural
 from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
@@ -46,12 +46,11 @@ def short_time(view: View, time: str | None) -> Span:
 
 
 def full_time(view: View, time: str | None) -> Span:
-    """Return a time, on a terminal followed by the time relative to now; a dash if it is unknown."""
-    if time is None:
-        return Span(UNKNOWN_TIME, "time")
-    time = in_seconds(time)
-    relative = ago(time, now_nanoseconds()) if view.terminal else time
-    return Span(time if time.startswith(relative) else f"{time} ({relative})", "time")
+    """Return a time, on a terminal as people read it: `28 Nov 14:05 (2m ago)`; a dash if it is unknown."""
+    if time is None or not view.terminal:
+        return Span(UNKNOWN_TIME if time is None else in_seconds(time), "time")
+    exact, relative = day_and_minute(time, now_nanoseconds()), ago(time, now_nanoseconds())
+    return Span(f"{exact} ({relative})" if relative.endswith("m ago") else exact, "time")
 
 
 def author(name: str, kind: str) -> Span:
@@ -64,12 +63,11 @@ def subject(head: MessageHeader) -> str:
     return mark_cut(head.shown_subject)
 
 
-def summarize(head: MessageHeader, message: Message | None, room: int | None = None) -> tuple[Span, ...]:
-    """Return a message as one line of about `room` cells. What formats its parts is loaded only now."""
-    from scopes.render.text.message_summary import summarize_message
+def summarize(head: MessageHeader, message: Message | None) -> tuple[Span, ...]:
+    """Return a message as one line. What formats its parts is loaded only now."""
+    from scopes.render.text.calls import summarize_message
 
-    line: tuple[Span, ...] = summarize_message(head, message, (), room)
-    return line
+    return summarize_message(head, message)
 
 
 def summary_text(head: MessageHeader, message: Message) -> str:

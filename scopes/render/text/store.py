@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted, format_size, identifier, short_time, write_hint, write_outcome
 from scopes.render.view import Column, Span, View
-from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +88,7 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
         view.line(f"{verb} {operations} and {counted(result.expired_refs, 'deleted ref')}")
     for record in result.operations:
         line = (identifier(view, record.id), "  ", short_time(view, record.time), "  ", record.summary)
-        view.line(*truncate_line(line, view.width - 2), indent=2)
+        view.cut(*line, indent=2)
     for ref in result.refs:
         view.line(Span(ref, "branch"), indent=2)
 

@@ -18,7 +18,6 @@ from scopes.render.text.phrases import (
 )
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
-from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from scopes.memory.summaries import SummaryList, SummaryRow
@@ -72,7 +71,7 @@ def render_uncompacted(result: Uncompacted, view: View) -> None:
     view.sentence("contexts of ", place, f" {verb} at ", *start, ", not at:")
     for head in result.compactions:
         line = (identifier(view, head.id), " ", short_time(view, display_time(head)), " ", subject(head))
-        view.line(*truncate_line(line, view.width - 2), indent=2)
+        view.cut(*line, indent=2)
     if result.operation is not None:
         write_hint(view, UNDO_HINT)
 

@@ -5,9 +5,9 @@ import re
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from scopes.history.messages import NO_TEXT
-from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen_lines
 from tests.render.results import CALL, CHANGES, PROMPT, SAMPLES, change, oid
 
@@ -16,8 +16,8 @@ CHANGE = SAMPLES["changes"]
 
 def values(*rows):
     """The changes in words, on a wide terminal."""
-    lines = seen_lines(replace(CHANGE["changes"], items=rows), 200)[4:-1]
-    return [re.split(r" {2,}", line.strip("│ "))[2] for line in lines]
+    lines = seen_lines(replace(CHANGE["changes"], items=rows), 200)[2:]
+    return [re.split(r" {2,}", line.strip())[2] for line in lines]
 
 
 def test_changes_are_a_row_each_in_a_pipe():
@@ -34,8 +34,8 @@ def test_before_and_after_are_json_in_a_pipe():
 
 
 def test_a_single_change_has_no_title(at_one_moment):
-    assert seen_lines(CHANGE["changes"])[1].strip("│ ") == "Changes of conv-001"
-    assert seen_lines(CHANGE["change"])[1].split()[1:5] == ["Time", "Field", "Change", "By"]
+    assert seen_lines(CHANGE["changes"])[0] == "Changes of conv-001"
+    assert seen_lines(CHANGE["change"])[0].split() == ["Time", "Field", "Change", "By"]
 
 
 def test_messages_that_only_use_tools_are_one_row(at_one_moment):
@@ -87,11 +87,11 @@ def test_each_kind_of_change_has_its_words(field, before, after, words, at_one_m
 
 def test_a_table_of_changes_fits(at_one_moment):
     wide = change(f"branches.{'x' * 150}", "UPDATE", "a" * 90, "会" * 90, cause=f"agent:{'n' * 90}")
-    assert all(count_cells(line) <= 80 for line in seen_lines(replace(CHANGE["changes"], items=(wide,)), 80))
+    assert all(cell_len(line) <= 80 for line in seen_lines(replace(CHANGE["changes"], items=(wide,)), 80))
 
 
 def test_a_message_in_a_field_is_shortened(at_one_moment):
-    assert "messages[prompt22…]" in seen_lines(CHANGES[2], 100)[-2]
+    assert "messages[prompt22…]" in seen_lines(CHANGES[2], 100)[-1]
     assert f"messages[{PROMPT.id}]" in piped(CHANGES[2])
 
 

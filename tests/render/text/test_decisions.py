@@ -13,7 +13,7 @@ def test_a_decision_can_be_quoted(at_one_moment):
         "cookies",
         "    SameSite=Lax,",
         "    and no other.",
-        "    — lead, 1h ago, message decide22 commit d14809f05ad6",
+        "    — lead, yesterday 22:40, message decide22 commit d14809f05ad6",
     ]
 
 

@@ -30,5 +30,5 @@ def test_an_id_is_never_cut(width, at_one_moment):
     for name, shown in results.items():
         for result in shown:
             text = seen(result, width)
-            assert f"│ {name} " in text
+            assert f"\n{name} " in text
             assert all(len(line) <= width for line in text.splitlines())

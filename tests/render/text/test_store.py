@@ -85,8 +85,3 @@ def test_doctor_in_a_pipe_prints_one_row_per_check():
 
 def test_doctor_without_checks_prints_nothing():
     assert seen(replace(STORE["doctor"], checks=())) == ""
-
-
-def test_a_state_of_a_newer_version_has_no_color():
-    odd = replace(STORE["doctor"], checks=(Check("sky", "blue", "clear"),))
-    assert seen(odd, color=True).startswith("blue    \x1b[1msky")
