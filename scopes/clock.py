@@ -13,12 +13,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from scopes.errors import Invalid
 
 if TYPE_CHECKING:
     from scopes.ids import MessageId
+
+# A time with its offset, as it was recorded; a field of a Result with this annotation is in UTC in the JSON.
+Time: TypeAlias = str
 
 _SECOND = 1_000_000_000
 _DAY_SECONDS = 86_400

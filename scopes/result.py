@@ -1,12 +1,58 @@
-"""Result, the base class of what operations return, and Note, a warning in a result."""
+"""Result, the base class of what operations return, and Note, a warning in a result.
+
+A Result describes itself: `kind`, `rows_in` and `columns` of its class say what its JSON, its rows in a pipe, the names
+of `--fields` and its table on a terminal are. The keys of the JSON are the names of the fields of the class.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 _MAX_NAMED = 16
+_SHORT_ID = 8
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# How the value of a column is written.
+Form: TypeAlias = Literal[
+    "text",  # as it is; lists with commas, yes or no, objects as JSON
+    "id",  # its beginning on a terminal
+    "branch",
+    "agent",
+    "time",  # relative to now on a terminal
+    "count",  # with commas on a terminal
+    "size",  # bytes, on a terminal as 1.5 MiB
+    "money",  # US dollars
+    "share",  # a number from 0 to 1, on a terminal as 75%
+    "state",  # a word, on a terminal in the color of what it says
+    "path",  # on a terminal cut at its start
+    "body",  # of a result without rows: a text apart, below the others
+    "lines",  # of a result without rows: a list, one item a line, below the others
+]
+
+# For `dataclasses.field(metadata=...)`: how the JSON has a field. Two of them are joined with `|`.
+INLINE: Final[Mapping[str, Any]] = {"inline": True}  # the keys of its object stand in its place
+HIDDEN: Final[Mapping[str, Any]] = {"hidden": True}  # not at all
+OMIT_EMPTY: Final[Mapping[str, Any]] = {"omit_empty": True}  # not if it is empty, 0 or False
+NULL: Final[Mapping[str, Any]] = {"null": True}  # as null if it is None; other fields are left out then
+
+
+def named(key: str) -> dict[str, Any]:
+    """Return metadata of a field whose key in the JSON has another name: a word of Python, or a name that is taken."""
+    return {"key": key}
+
+
+def shown(function: Function) -> Function:
+    """Mark the function of a property whose value is a key of the JSON too; to be written below `@property`."""
+    function.is_shown = True  # type: ignore[attr-defined]
+    return function
+
+
+def short_id(name: str) -> str:
+    """Return the beginning of an id, as people see it."""
+    return name[:_SHORT_ID]
 
 
 def plural(number: int, noun: str) -> str:
@@ -35,11 +81,63 @@ class Note(NamedTuple):
     hint: str | None = None
 
 
+class Column(NamedTuple):
+    """A column of the rows of a result, or one line of a result without rows.
+
+    Attributes:
+        path: A dotted path in a row of the JSON; or an attribute of the object of a row that its JSON does not have.
+        title: The heading on a terminal and, in lower case, the name in a template; by default the last word of the
+            path.
+        form: How the value is written.
+        on: Where it is seen; by default on a terminal and in a pipe. Those for `template` are seen nowhere else.
+    """
+
+    path: str
+    title: str = ""
+    form: Form = "text"
+    on: Literal["", "pipe", "terminal", "template"] = ""
+
+    @property
+    def heading(self) -> str:
+        """What stands above the column on a terminal, and before the value in a result without rows."""
+        return self.title or self.path.rpartition(".")[2].replace("_", " ").capitalize()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Base class of all results; each subclass has one text and one JSON rendering."""
+    """Base class of all results. What a subclass says about itself is not annotated, so that it is no field.
+
+    Attributes:
+        rows_in: The key of the field that holds the rows; without one the result itself is the row.
+        columns: The columns of the rows, or the lines of a result without rows.
+        empty: What a person reads instead of a table without rows.
+    """
+
+    rows_in: ClassVar[str] = ""
+    columns: ClassVar[tuple[Column, ...]] = ()
+    empty: ClassVar[str] = ""
 
     notes: tuple[Note, ...] = field(default=())
+
+    @property
+    def kind(self) -> str:
+        """The kind of the JSON document: the name of the class in lower case, with hyphens between its words."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
+
+    @property
+    def sentence(self) -> str:
+        """What has happened, as the one line that a person reads; empty if the columns are shown."""
+        return ""
+
+    @property
+    def answer(self) -> str:
+        """What a pipe gets in place of the sentence, as a rule an id; without columns and sentence, the whole text."""
+        return ""
+
+    @property
+    def next_step(self) -> str:
+        """What a person may do next, with the whole command line; that an operation can be undone is said anyway."""
+        return ""
 
     @property
     def exit_code(self) -> int:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from io import StringIO
+from typing import Any, Literal, Protocol, TypeAlias
 
 from scopes.render.color import Style, paint
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
@@ -88,6 +89,9 @@ class View(Protocol):
     def exact(self, text: str) -> None:
         """Write text without wrapping or shortening it; unchanged if the output is not a terminal."""
 
+    def draw(self, drawing: Any) -> None:
+        """Write what rich draws, such as a table, as wide as the terminal; its texts must be safe already."""
+
 
 class PlainView:
     """A view for pipes and files: cells separated by tabs, nothing wrapped, nothing shortened."""
@@ -159,6 +163,19 @@ class PlainView:
     def exact(self, text: str) -> None:
         """Write the text, with control characters escaped unless the view is `unchanged`."""
         self._write(text if self._unchanged else clean(text))
+
+    def draw(self, drawing: Any) -> None:
+        """Write a drawing of rich; its texts must be safe already."""
+        from rich.console import Console
+
+        file = StringIO()
+        console = Console(
+            file=file, width=self.width, force_terminal=self._color, legacy_windows=False, _environ={}, highlight=False,
+            color_system="standard" if self._color else None,
+        )  # fmt: skip
+        console.print(drawing, markup=False, emoji=False)
+        for line in file.getvalue().splitlines():
+            self._write(line.rstrip() + "\n")
 
     def _lines(self, clean_lines: Iterable[str], indent: int, style: Style) -> None:
         for line in clean_lines:
