@@ -17,7 +17,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # How the value of a column is written.
 Form: TypeAlias = Literal[
-    "text",  # as it is; lists with commas, yes or no, objects as JSON
+    "text",  # as it is, on a terminal cut at the width of the column; lists with commas, yes or no, objects as JSON
+    "prose",  # whole: on a terminal wrapped in its column
     "id",  # its beginning on a terminal
     "branch",
     "agent",
@@ -42,6 +43,11 @@ NULL: Final[Mapping[str, Any]] = {"null": True}  # as null if it is None; other 
 def named(key: str) -> dict[str, Any]:
     """Return metadata of a field whose key in the JSON has another name: a word of Python, or a name that is taken."""
     return {"key": key}
+
+
+def spread(**attributes: str) -> dict[str, Any]:
+    """Return metadata of a field that becomes several keys, each of them an attribute of its value."""
+    return {"spread": attributes}
 
 
 def shown(function: Function) -> Function:
@@ -90,12 +96,14 @@ class Column(NamedTuple):
             path.
         form: How the value is written.
         on: Where it is seen; by default on a terminal and in a pipe. Those for `template` are seen nowhere else.
+        option: The display option without which it is not seen.
     """
 
     path: str
     title: str = ""
     form: Form = "text"
     on: Literal["", "pipe", "terminal", "template"] = ""
+    option: str = ""
 
     @property
     def heading(self) -> str:
@@ -132,6 +140,11 @@ class Result:
     @property
     def answer(self) -> str:
         """What a pipe gets in place of the sentence, as a rule an id; without columns and sentence, the whole text."""
+        return ""
+
+    @property
+    def remark(self) -> str:
+        """What a pipe is told beside the answer, as a note: what else is in the sentence that scripts get by --json."""
         return ""
 
     @property

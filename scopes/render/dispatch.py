@@ -24,7 +24,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The modules in `text`, and the names of the Result classes that each of them renders.
 _RESULTS_OF: dict[str, str] = {
     "acp_events": "AcpLog AcpStats",
-    "agents": "AgentCard AgentChanged AgentList AgentView Delivered Inbox Routed",
     "bisect": "Bisection",
     "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
     "changes": "Change ChangeLog",

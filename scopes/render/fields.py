@@ -31,8 +31,6 @@ _ROWS = {
     "doctor": "checks",
     "file-list": "files",
     "log": "messages",
-    "agent-list": "agents",
-    "inbox": "messages",
     "proposal-list": "proposals",
     "proposal-test": "values",
     "eligible-agents": "agents",

@@ -12,8 +12,8 @@ from scopes.render.color import Style
 from scopes.render.document import keys_of, plain
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
-from scopes.result import Column, Result, Stream, short_id
-from scopes.sanitize import PRESENTATION, clean_line
+from scopes.result import Column, Result, short_id
+from scopes.sanitize import PRESENTATION, clean, clean_line
 
 UNDO_HINT = "undo with: scopes undo"
 _UNKNOWN_TIME = "-"
@@ -56,25 +56,34 @@ def _write_outcome(result: Result, view: View) -> None:
         view.sentence(result.sentence)
         _write_hints(result, view)
     elif result.answer:
-        view.line(result.answer)
-    else:
+        for line in result.answer.split("\n"):
+            view.line(line)
+    elif type(result).columns:
         _write_pipe_rows(type(result).columns, [result], view)
+    if result.remark and not view.terminal:
+        view.aside(result.remark)
 
 
-def _write_hints(result: Result, view: View) -> None:
-    if view.hints and result.next_step:
-        view.sentence(Span(result.next_step, "dim"))
-    if view.hints and getattr(result, "operation", None) is not None:
-        view.sentence(Span(UNDO_HINT, "dim"))
+def _write_hints(result: Result, view: View, *, apart: bool = False) -> None:
+    """Write the next steps for a person; `apart` below an empty line."""
+    steps = result.next_step.splitlines()
+    if getattr(result, "operation", None) is not None:
+        steps.append(UNDO_HINT)
+    if not steps or not view.terminal or not view.hints:
+        return
+    if apart:
+        view.line()
+    for step in steps:
+        view.sentence(Span(step, "dim"))
 
 
 def _write_rows(result: Result, view: View) -> None:
     kind = type(result)
-    rows: Iterable[Any] = result.items if isinstance(result, Stream) else getattr(result, _rows_attribute(kind))
+    rows: Iterable[Any] = _rows(result)
     if not view.terminal:
         _write_pipe_rows(kind.columns, rows, view)
         return
-    columns = [column for column in kind.columns if column.on in {"", "terminal"}]
+    columns = _seen(kind.columns, view, "terminal")
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
              for row in _values(columns, rows)]  # fmt: skip
@@ -82,22 +91,25 @@ def _write_rows(result: Result, view: View) -> None:
         view.draw(_table(columns, cells))
     elif kind.empty:
         view.line(kind.empty)
-    _write_hints(result, view)
+    _write_hints(result, view, apart=bool(cells))
 
 
-def _rows_attribute(kind: type[Result]) -> str:
-    return next(key.attribute for key in keys_of(kind) if key.name == kind.rows_in)
+def _rows(result: Result) -> Iterable[Any]:
+    """Return the objects of the rows."""
+    kind = type(result)
+    rows: Iterable[Any] = next(key.read(result) for key in keys_of(kind) if key.name == kind.rows_in)
+    return rows
 
 
 def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> None:
-    seen = [column for column in columns if column.on != "terminal"]
+    seen = _seen(columns, view, "pipe", "template")
     texts = ([pipe_text(value, c) for value, c in zip(row, seen, strict=True)] for row in _values(seen, rows))
     view.rows([plain_view.Column(column.heading, hidden=column.on == "template") for column in seen], texts)
 
 
 def _write_lines(result: Result, view: View) -> None:
     """Write a line for each column that has a value: its heading and the value. Texts apart are below."""
-    seen = [column for column in type(result).columns if column.on in {"", "terminal" if view.terminal else "pipe"}]
+    seen = _seen(type(result).columns, view, "terminal" if view.terminal else "pipe")
     values = zip(seen, next(_values(seen, [result])), strict=True)
     found = [(column, value) for column, value in values if value not in (None, "", [], {})]
     now = now_nanoseconds()
@@ -107,7 +119,7 @@ def _write_lines(result: Result, view: View) -> None:
         view.draw(_grid([(column.heading, terminal_cell(value, column, now)) for column, value in lines]))
     else:
         for column, value in lines:
-            view.line(f"{column.heading}: {pipe_text(value, column)}")
+            view.line(f"{column.heading}: {_joined(value) or pipe_text(value, column)}")
     for column, value in below:
         view.line()
         if column.form == "body":
@@ -116,9 +128,16 @@ def _write_lines(result: Result, view: View) -> None:
             view.line(Span(f"{column.heading}:", "key"))
             for item in value:
                 view.hanging(pipe_text(item, column), indent=4)
-    if below and view.terminal and view.hints:
-        view.line()
-    _write_hints(result, view)
+    _write_hints(result, view, apart=True)
+
+
+def _seen(columns: Sequence[Column], view: View, *places: str) -> list[Column]:
+    """Return the columns that are seen in some places with the options of the command."""
+    return [
+        column
+        for column in columns
+        if column.on in {"", *places} and (not column.option or getattr(view.options, column.option))
+    ]
 
 
 def _values(columns: Sequence[Column], rows: Iterable[Any]) -> Iterator[list[Any]]:
@@ -134,10 +153,10 @@ def _reader(path: str) -> Callable[[Mapping[str, Any], Any], Any]:
     first, *others = path.split(".")
 
     def read(document: Mapping[str, Any], row: Any) -> Any:
-        value = document[first] if first in document else plain(getattr(row, first, None))
+        value = document[first] if first in document else getattr(row, first, None)
         for name in others:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        return value
+            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        return value if first in document else plain(value)
 
     return read
 
@@ -171,11 +190,19 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
         text = short_id(text)
     elif form == "time" and value is not None:
         text = ago(text, now)
-    elif isinstance(value, list) and form == "text":
-        text = ", ".join(map(str, value)) if value and isinstance(value[0], str) else text
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = _number(value, form)
-    return Span(clean_line(text).translate(_WITHOUT_PRESENTATION), style)
+    else:
+        text = _joined(value) or text
+    return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
+
+
+def _joined(value: Any) -> str:
+    """Return texts with commas between them, those by name with the name; an empty text for other values."""
+    texts = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
+        return ""
+    return ", ".join([f"{name}: {item}" for name, item in value.items()] if isinstance(value, dict) else texts)
 
 
 def _number(value: Any, form: str) -> str:
@@ -207,7 +234,7 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[Span]]) -> Any:
             overflow="ellipsis",
         )
     for row in cells:
-        table.add_row(*(_text(row[number], whole_line=True) for number in kept))
+        table.add_row(*(_text(row[number], wrap=columns[number].form == "prose") for number in kept))
     return table
 
 
@@ -219,7 +246,7 @@ def _grid(lines: Sequence[tuple[str, Span]]) -> Any:
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
     for heading, value in lines:
-        grid.add_row(heading, _text(value, whole_line=False))
+        grid.add_row(heading, _text(value, wrap=True))
     return grid
 
 
@@ -229,9 +256,9 @@ _RICH_STYLES: dict[Style, str] = {
 }  # fmt: skip
 
 
-def _text(span: Span, *, whole_line: bool) -> Any:
-    """Return a cell; one of a whole line is cut with an ellipsis, never wrapped."""
+def _text(span: Span, *, wrap: bool) -> Any:
+    """Return a cell, which is wrapped or cut with an ellipsis."""
     from rich.text import Text
 
     style = _RICH_STYLES[span.style]
-    return Text(span.text, style, overflow="ellipsis", no_wrap=True) if whole_line else Text(span.text, style)
+    return Text(span.text, style) if wrap else Text(span.text, style, overflow="ellipsis", no_wrap=True)

@@ -30,8 +30,8 @@ def test_agents_are_registered_and_listed(store):
         "ann", capabilities=["review"], dependencies=["Seeds"], metadata={"model": "m"}, description="reviews"
     )
     assert (made.change, made.agent.number, made.agent.metadata) == ("registered", 1, {"model": "m"})
-    assert [row.name for row in store.agents(available=True).rows] == ["ann"]
-    assert store.agents(capability="@fly").rows == ()
+    assert [row.name for row in store.agents(available=True).agents] == ["ann"]
+    assert store.agents(capability="@fly").agents == ()
 
 
 def test_a_message_is_sent_as_on_the_command_line(team, same):

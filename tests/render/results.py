@@ -1620,14 +1620,14 @@ SAMPLES = {
     },
     "agents": {
         "list": AgentList(
-            rows=(
+            agents=(
                 AgentRow(AGENT.name, AGENT, 3),
                 AgentRow("carol", replace(AGENT, number=12, name="carol", type="human", available=False, capabilities=()), 1),
                 AgentRow("claude-code", None, 1204),
             ),
         ),
-        "crowded-list": AgentList(rows=tuple(AgentRow(each.name, each, each.number * 40) for each in TEAM)),
-        "empty-list": AgentList(rows=()),
+        "crowded-list": AgentList(agents=tuple(AgentRow(each.name, each, each.number * 40) for each in TEAM)),
+        "empty-list": AgentList(agents=()),
         "crowded-agent": AgentView(row=AgentRow(WIDE_NAME, TEAM[1], 3)),
         "agent": AgentView(row=AgentRow(AGENT.name, AGENT, 3)),
         "participant": AgentView(row=AgentRow("claude-code", None, 1)),

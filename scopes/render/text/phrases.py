@@ -11,8 +11,6 @@ from scopes.result import plural
 from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scopes.history.messages import MessageHeader
     from scopes.history.sessions import Ending
     from scopes.ids import BranchName, MessageId, OperationId
@@ -95,12 +93,6 @@ def branch_reason(reason: str, session: str | None = None, *, brief: bool = Fals
 def counted(number: int, one: str) -> str:
     """Return `1 message`, `2 messages`, `2 branches`."""
     return f"{number:,} {plural(number, one)}"
-
-
-def describe_receivers(delivered_to: Sequence[str], queued_for: Sequence[str]) -> list[str]:
-    """Return who got a message and for whom it waits, each as a text if there is anybody."""
-    parts = (("delivered to", delivered_to), ("waiting for", queued_for))
-    return [f"{what} {', '.join(names)}" for what, names in parts if names]
 
 
 def stale_mark(newer: int | None) -> tuple[Span, ...]:

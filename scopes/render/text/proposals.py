@@ -6,6 +6,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from scopes.agents.send import describe_receivers
 from scopes.proposals.proposal import describe_change, show_value
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
@@ -13,7 +14,6 @@ from scopes.render.text.phrases import (
     UNDO_HINT,
     WIDE,
     confidence,
-    describe_receivers,
     full_time,
     identifier,
     short_time,
@@ -108,7 +108,7 @@ def render_proposal_view(result: ProposalView, view: View) -> None:
 @render_text.register
 def render_proposal_created(result: ProposalCreated, view: View) -> None:
     """Write what was proposed; in a pipe the id."""
-    sent = describe_receivers(result.delivered_to, result.queued_for)
+    sent = list(filter(None, describe_receivers(result.delivered_to, result.queued_for).split("; ")))
     sent += (
         [f"supersedes {', '.join(each[:SHORT_ID_LENGTH] for each in result.supersedes)}"] if result.supersedes else []
     )
