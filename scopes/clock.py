@@ -137,6 +137,14 @@ def seconds_of(text: str) -> int:
     return (parse_time(text) or 0) // 1_000_000_000
 
 
+def utc(time: str | None) -> str | None:
+    """Return an RFC 3339 time in UTC; text that is not a time is returned unchanged."""
+    if time is None or time.endswith("Z"):
+        return time
+    moment = parse_time(time)
+    return time if moment is None else format_time(moment)
+
+
 def in_seconds(time: str) -> str:
     """Return an RFC 3339 time without fractions of a second: people see whole seconds, JSON has what is recorded."""
     before, _, after = time.partition(".")

@@ -50,6 +50,11 @@ def spread(**attributes: str) -> dict[str, Any]:
     return {"spread": attributes}
 
 
+def written_by(make: Callable[[Any], object]) -> dict[str, Any]:
+    """Return metadata of a field whose JSON value a function makes."""
+    return {"make": make}
+
+
 def shown(function: Function) -> Function:
     """Mark the function of a property whose value is a key of the JSON too; to be written below `@property`."""
     function.is_shown = True  # type: ignore[attr-defined]

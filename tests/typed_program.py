@@ -42,7 +42,7 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
     assert_type(conversation.run_facts({"ann": "./ann.sh"}), scopes.FactRun)
 
 with scopes.open_store("scopes.git", at_operation="@-") as past:
-    print(past.conflicts(include_all=True).conflicts, past.merge_requests(state="all").rows)
+    print(past.conflicts(include_all=True).conflicts, past.merge_requests(state="all").merge_requests)
 
 
 def branch_of(outcome: scopes.MergeOutcome) -> str:

@@ -135,7 +135,7 @@ def _requests(repository: Repository, conversation: str, typed: str, *, state: s
     from scopes.conversation.merge import list_merge_requests
 
     result = list_merge_requests(repository, conversation, state=state)
-    for row in result.rows:
+    for row in result.merge_requests:
         text = f"{row.request.title} ({row.state})"
         yield str(row.request.number), text
         if typed and row.request.id.startswith(typed):

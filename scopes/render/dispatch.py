@@ -55,7 +55,6 @@ _RESULTS_OF: dict[str, str] = {
         "MemoryUpdated MemoryView"
     ),
     "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
-    "merge_requests": "MergeRequestChanged MergeRequestList MergeRequestView",
     "message": "MessageAmended MessageAppended MessageView",
     "operations": "OperationList OperationView Undone",
     "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",

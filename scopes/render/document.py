@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from scopes.clock import format_time, parse_time
+from scopes.clock import utc
 from scopes.render.lazy_list import LazyList
 from scopes.result import Result, Stream
 
@@ -47,7 +47,10 @@ _KEYS: dict[type, tuple[Key, ...]] = {}
 
 
 def make_document(result: Result) -> dict[str, object]:
-    """Return the JSON object of a result: its kind, then its keys. Its rows are made when they are read."""
+    """Return the JSON object of a result: its kind, then its keys.
+
+    Rows that are not in memory, because they are no tuple, are made when they are read.
+    """
     document: dict[str, object] = {"kind": result.kind}
     own: Callable[[], dict[str, object]] | None = getattr(result, "document", None)
     if own is not None:
@@ -58,14 +61,6 @@ def make_document(result: Result) -> dict[str, object]:
 def plain(value: Any) -> Any:
     """Return a value as JSON knows it, with everything that is in it."""
     return (_MAKERS.get(type(value)) or _maker(type(value)))(value)
-
-
-def utc(time: str | None) -> str | None:
-    """Return an RFC 3339 time in UTC; text that is not a time is returned unchanged."""
-    if time is None or time.endswith("Z"):
-        return time
-    moment = parse_time(time)
-    return time if moment is None else format_time(moment)
 
 
 def keys_of(kind: type) -> tuple[Key, ...]:
@@ -94,7 +89,7 @@ def _walk_keys(kind: type) -> Iterator[Key]:
                 metadata.get("key", key),
                 attrgetter(name),
                 annotation,
-                utc if _TIME.search(annotation) else plain,
+                metadata.get("make") or (utc if _TIME.search(annotation) else plain),
                 inline="inline" in metadata,
                 omit_empty="omit_empty" in metadata,
                 null="null" in metadata,
@@ -127,7 +122,8 @@ def _fill(target: dict[str, object], value: Any, keys: tuple[Key, ...], lazy: st
         elif key.inline:
             target.update(plain(item))
         elif not (key.omit_empty and not item):
-            target[key.name] = LazyList(plain, item) if key.name == lazy else key.make(item)
+            is_lazy = key.name == lazy and isinstance(item, Sequence) and not isinstance(item, tuple | list)
+            target[key.name] = LazyList(plain, item) if is_lazy else key.make(item)
     return target
 
 

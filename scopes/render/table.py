@@ -17,6 +17,7 @@ from scopes.sanitize import PRESENTATION, clean, clean_line
 
 UNDO_HINT = "undo with: scopes undo"
 _UNKNOWN_TIME = "-"
+_MAX_LINES = 20  # of a list on a terminal
 _STYLES: dict[str, Style] = {"id": "id", "branch": "branch", "time": "time"}
 _WORDS: dict[Style, str] = {
     "good": "available merged installed applied approved done passed ok resolved",
@@ -126,8 +127,11 @@ def _write_lines(result: Result, view: View) -> None:
             view.body(str(value), indent=4)
         else:
             view.line(Span(f"{column.heading}:", "key"))
-            for item in value:
+            most = _MAX_LINES if view.terminal and len(value) > _MAX_LINES + 1 else len(value)
+            for item in value[:most]:
                 view.hanging(pipe_text(item, column), indent=4)
+            if len(value) > most:
+                view.line(Span(f"    … {len(value) - most:,} more", "dim"))
     _write_hints(result, view, apart=True)
 
 

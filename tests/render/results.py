@@ -1712,8 +1712,8 @@ SAMPLES = {
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
         "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),
-        "list": MergeRequestList(rows=(REQUEST_ROW, CLOSED_ROW)),
-        "empty-list": MergeRequestList(rows=()),
+        "list": MergeRequestList(merge_requests=(REQUEST_ROW, CLOSED_ROW)),
+        "empty-list": MergeRequestList(merge_requests=()),
         "ready": MergeRequestView(row=REQUEST_ROW, outcome="merged", messages=2, moved=1),
         "conflicts": MergeRequestView(
             row=REQUEST_ROW, outcome="conflict", messages=2, conflicts=(DISAGREED, AUTO_RESOLVED), moved=0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ import pytest
 from scopes.clock import Time
 from scopes.render.dispatch import render_text, to_wire
 from scopes.render.fields import format_rows, reduce_document
-from scopes.render.lazy_list import LazyList
 from scopes.render.view import PlainView
 from scopes.render.view_options import DEFAULT_OPTIONS
 from scopes.result import HIDDEN, INLINE, NULL, OMIT_EMPTY, Column, Result, Stream, named, short_id, shown
@@ -88,8 +87,16 @@ def test_the_keys_of_a_document_are_the_fields():
     }  # fmt: skip
 
 
-def test_rows_are_made_when_they_are_read():
-    assert isinstance(to_wire(GUESTS)["guests"], LazyList)
+class Crowd(Sequence):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        raise AssertionError("nobody has asked for it")
+
+
+def test_rows_that_are_not_in_memory_are_made_when_they_are_read():
+    assert len(to_wire(GuestList(guests=Crowd()))["guests"]) == 2
 
 
 def test_the_kind_is_by_default_the_name_of_the_class():

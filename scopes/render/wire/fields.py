@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.clock import format_time, parse_time
 from scopes.model.encoding import without_none
 
 if TYPE_CHECKING:
     from scopes.history.handles import Heading
     from scopes.model.operation import Signature
-
-
-def utc(time: str | None) -> str | None:
-    """Return an RFC 3339 time in UTC; text that is not a time is returned unchanged."""
-    if time is None or time.endswith("Z"):
-        return time
-    moment = parse_time(time)
-    return time if moment is None else format_time(moment)
 
 
 def staleness(newer: int | None) -> dict[str, object]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.clock import known_seconds
+from scopes.clock import known_seconds, utc
 from scopes.history.messages import MessageHeader, summarize_payload
 from scopes.history.sessions import Ending, ending_of
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import heading_fields, signature_fields, staleness, utc
+from scopes.render.wire.fields import heading_fields, signature_fields, staleness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
