@@ -28,6 +28,7 @@ Form: TypeAlias = Literal[
     "money",  # US dollars
     "share",  # a number from 0 to 1, on a terminal as 75%
     "state",  # a word, on a terminal in the color of what it says
+    "json",
     "path",  # on a terminal cut at its start
     "body",  # of a result without rows: a text apart, below the others
     "lines",  # of a result without rows: a list, one item a line, below the others
@@ -152,10 +153,19 @@ class Result:
         """What a pipe is told beside the answer, as a note: what else is in the sentence that scripts get by --json."""
         return ""
 
+    def fold(self, rows: Iterable[Any]) -> Iterable[Any]:
+        """Return the rows that a person sees: all, unless several of them say no more than one."""
+        return rows
+
     @property
     def next_step(self) -> str:
-        """What a person may do next, with the whole command line; that an operation can be undone is said anyway."""
+        """What a person may do next, with the whole command line."""
         return ""
+
+    @property
+    def way_back(self) -> str:
+        """How a person takes it back; of an operation, by undo."""
+        return "undo with: scopes undo" if getattr(self, "operation", None) else ""
 
     @property
     def exit_code(self) -> int:

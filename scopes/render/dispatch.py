@@ -26,7 +26,6 @@ _RESULTS_OF: dict[str, str] = {
     "acp_events": "AcpLog AcpStats",
     "bisect": "Bisection",
     "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
-    "changes": "Change ChangeLog",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
     "checkout": "CheckedOut",
     "claims": "BlameList CandidateDismissed CandidateList DecisionAccepted DecisionList DecisionWithdrawn FileList",
@@ -56,7 +55,6 @@ _RESULTS_OF: dict[str, str] = {
     ),
     "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
     "message": "MessageAmended MessageAppended MessageView",
-    "operations": "OperationList OperationView Undone",
     "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",
     "purge": "PurgeDone PurgePlanned",
     "purge_offers": "PurgeOffers",
@@ -89,7 +87,6 @@ NOUN_OF = {name: noun for noun, names in _RESULTS_OF.items() for name in names.s
 
 # The modules in `text` whose JSON is written by a module of another name in `wire`.
 WIRE_OF: dict[str, str] = {
-    "changes": "operations",
     "log": "message",
     "search": "message",
     "stats": "conversation",

@@ -24,7 +24,6 @@ _ROWS = {
     "acp-stats": "agents",
     "blame": "rows",
     "usage": "rows",
-    "change-log": "changes",
     "conversation-commits": "commits",
     "conversation-list": "conversations",
     "decision-candidates": "candidates",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,8 +16,8 @@ from scopes.render.view import Span, View
 from scopes.result import Column, Result, short_id
 from scopes.sanitize import PRESENTATION, clean, clean_line
 
-UNDO_HINT = "undo with: scopes undo"
 _UNKNOWN_TIME = "-"
+_OID = re.compile(r"\b[0-9a-f]{40}\b")  # which people see shortened
 _MAX_LINES = 20  # of a list on a terminal
 _STYLES: dict[str, Style] = {"id": "id", "branch": "branch", "time": "time"}
 _WORDS: dict[Style, str] = {
@@ -67,9 +68,7 @@ def _write_outcome(result: Result, view: View) -> None:
 
 def _write_hints(result: Result, view: View, *, apart: bool = False) -> None:
     """Write the next steps for a person; `apart` below an empty line."""
-    steps = result.next_step.splitlines()
-    if getattr(result, "operation", None) is not None:
-        steps.append(UNDO_HINT)
+    steps = [*result.next_step.splitlines(), *result.way_back.splitlines()]
     if not steps or not view.terminal or not view.hints:
         return
     if apart:
@@ -87,7 +86,7 @@ def _write_rows(result: Result, view: View) -> None:
     columns = _seen(kind.columns, view, "terminal")
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
-             for row in _values(columns, rows)]  # fmt: skip
+             for row in _values(columns, result.fold(rows))]  # fmt: skip
     if cells:
         view.draw(_table(columns, cells))
     elif kind.empty:
@@ -117,7 +116,7 @@ def _write_lines(result: Result, view: View) -> None:
     below = [pair for pair in found if pair[0].form in {"body", "lines"}]
     lines = [pair for pair in found if pair not in below]
     if view.terminal:
-        view.draw(_grid([(column.heading, terminal_cell(value, column, now)) for column, value in lines]))
+        view.draw(_grid([(column.heading, _line_cell(value, column, now)) for column, value in lines]))
     else:
         for column, value in lines:
             view.line(f"{column.heading}: {_joined(value) or pipe_text(value, column)}")
@@ -129,7 +128,7 @@ def _write_lines(result: Result, view: View) -> None:
             view.line(Span(f"{column.heading}:", "key"))
             most = _MAX_LINES if view.terminal and len(value) > _MAX_LINES + 1 else len(value)
             for item in value[:most]:
-                view.hanging(pipe_text(item, column), indent=4)
+                view.hanging(terminal_cell(item, column, now) if view.terminal else pipe_text(item, column), indent=4)
             if len(value) > most:
                 view.line(Span(f"    … {len(value) - most:,} more", "dim"))
     _write_hints(result, view, apart=True)
@@ -152,15 +151,16 @@ def _values(columns: Sequence[Column], rows: Iterable[Any]) -> Iterator[list[Any
         yield [read(document, row) for read in readers]
 
 
-def _reader(path: str) -> Callable[[Mapping[str, Any], Any], Any]:
+def _reader(path: str) -> Callable[[Any, Any], Any]:
     """Return a function that finds the value at a path in the JSON of a row, otherwise among its attributes."""
-    first, *others = path.split(".")
+    names = path.split(".")
 
-    def read(document: Mapping[str, Any], row: Any) -> Any:
-        value = document[first] if first in document else getattr(row, first, None)
-        for name in others:
-            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-        return value if first in document else plain(value)
+    def read(document: Any, row: Any) -> Any:
+        value, attribute = document, row
+        for name in names:
+            value = value.get(name) if isinstance(value, Mapping) else None
+            attribute = getattr(attribute, name, None)
+        return plain(attribute) if value is None else value
 
     return read
 
@@ -170,6 +170,8 @@ def pipe_text(value: Any, column: Column) -> str:
     match value:
         case None:
             return _UNKNOWN_TIME if column.form == "time" else ""
+        case _ if column.form == "json":
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         case bool():
             return "yes" if value else "no"
         case str():
@@ -196,6 +198,8 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
         text = ago(text, now)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = _number(value, form)
+    elif form == "lines":
+        text = _OID.sub(lambda found: short_id(found[0]), text)
     else:
         text = _joined(value) or text
     return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
@@ -207,6 +211,15 @@ def _joined(value: Any) -> str:
     if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
         return ""
     return ", ".join([f"{name}: {item}" for name, item in value.items()] if isinstance(value, dict) else texts)
+
+
+def _line_cell(value: Any, column: Column, now: int) -> Span:
+    """Return a value that has a line to itself: times are exact."""
+    cell = terminal_cell(value, column, now)
+    if column.form != "time":
+        return cell
+    exact = clean_line(pipe_text(value, column))
+    return Span(exact if exact.startswith(cell.text) else f"{exact} ({cell.text})", cell.style)
 
 
 def _number(value: Any, form: str) -> str:

@@ -195,7 +195,9 @@ def test_a_result_without_rows_is_lines_of_names_and_values(at_one_moment):
     assert piped(result) == (
         "Name: Bob\nCame: 2025-01-02T10:00:00Z\n\nMeals:\n    tea\n    egg\n\n    It was\n    fine.\n"
     )
-    assert seen(result) == "Name  Bob\nCame  2025-01-02\n\nMeals:\n    tea\n    egg\n\n    It was\n    fine.\n"
+    assert (
+        seen(result) == "Name  Bob\nCame  2025-01-02T10:00:00Z\n\nMeals:\n    tea\n    egg\n\n    It was\n    fine.\n"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
