@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 _MAX_NAMED = 16
 _SHORT_ID = 8
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # How the value of a column is written.
@@ -63,13 +64,27 @@ def shown(function: Function) -> Function:
 
 
 def short_id(name: str) -> str:
-    """Return the beginning of an id, as people see it."""
-    return name[:_SHORT_ID]
+    """Return the beginning of an id, as people see it; what follows a dot is whole, as in `k3x9abcd.2`."""
+    first, dot, rest = name.partition(".")
+    return f"{first[:_SHORT_ID]}{dot}{rest}"
 
 
 def plural(number: int, noun: str) -> str:
     """Return the noun for a number: `message` for 1, otherwise `messages`, `branches`."""
     return noun if number == 1 else noun + ("es" if noun.endswith("ch") else "s")
+
+
+def counted(number: int, one: str) -> str:
+    """Return `1 message`, `2 messages`, `2 branches`."""
+    return f"{number:,} {plural(number, one)}"
+
+
+def format_size(count_bytes: int) -> str:
+    """Return a number of bytes as `512 B` or `1.5 MiB`."""
+    amount, unit = float(count_bytes), 0
+    while amount >= 1024 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count_bytes} B"
 
 
 def few(what: str, names: Iterable[str]) -> str:
@@ -122,14 +137,20 @@ class Result:
     """Base class of all results. What a subclass says about itself is not annotated, so that it is no field.
 
     Attributes:
-        rows_in: The key of the field that holds the rows; without one the result itself is the row.
+        rows_in: The key with the rows, or an attribute that the JSON does not have; without one the result is the row.
+        rows_seen: The same for a person, who sees other rows than a pipe has.
+        is_one_row: `--fields` and `--format` select in the result itself, not in the rows.
         columns: The columns of the rows, or the lines of a result without rows.
+        can_undo: The operation of the result, if it has one, can be undone.
         empty: What a person reads instead of a table without rows.
     """
 
     rows_in: ClassVar[str] = ""
+    rows_seen: ClassVar[str] = ""
+    is_one_row: ClassVar[bool] = False
     columns: ClassVar[tuple[Column, ...]] = ()
     empty: ClassVar[str] = ""
+    can_undo: ClassVar[bool] = True
 
     notes: tuple[Note, ...] = field(default=())
 
@@ -140,32 +161,28 @@ class Result:
 
     @property
     def sentence(self) -> str:
-        """What has happened, as the one line that a person reads; empty if the columns are shown."""
+        """What has happened, as the line that a person reads, below the rows if there are any; empty: no such line."""
         return ""
 
     @property
     def answer(self) -> str:
-        """What a pipe gets in place of the sentence, as a rule an id; without columns and sentence, the whole text."""
+        """What a pipe gets instead of rows or columns, as a rule an id; without them and a sentence, the whole text."""
         return ""
+
+    @property
+    def figures(self) -> Mapping[str, object]:
+        """What a pipe gets instead of lines: a name and a value in each row; nested names as `tokens.output`."""
+        return {}
 
     @property
     def remark(self) -> str:
         """What a pipe is told beside the answer, as a note: what else is in the sentence that scripts get by --json."""
         return ""
 
-    def fold(self, rows: Iterable[Any]) -> Iterable[Any]:
-        """Return the rows that a person sees: all, unless several of them say no more than one."""
-        return rows
-
     @property
     def next_step(self) -> str:
-        """What a person may do next, with the whole command line."""
+        """What a person may do next: lines, each with a whole command line. How to undo is said anyway."""
         return ""
-
-    @property
-    def way_back(self) -> str:
-        """How a person takes it back; of an operation, by undo."""
-        return "undo with: scopes undo" if getattr(self, "operation", None) else ""
 
     @property
     def exit_code(self) -> int:

@@ -96,6 +96,7 @@ class Change(Result):
     `time` is when it was recorded. `tools` are the names of the tools that a new message calls.
     """
 
+    can_undo = False
     columns = (
         Column("time", form="time"),
         Column("field_path", "Field", on="pipe"),
@@ -143,11 +144,6 @@ class Change(Result):
                 return kind == "tool-results" or (bool(self.tools) and subject == NO_TEXT)
         return False
 
-    @property
-    def way_back(self) -> str:
-        """Changes are of the past."""
-        return ""
-
 
 def _describe(row: Change) -> str:
     """Return a change in words: what was said, created, moved or deleted."""
@@ -193,14 +189,17 @@ class ChangeLog(Stream):
     """The changes of a conversation, in the order in which they were recorded."""
 
     rows_in = "changes"
+    rows_seen = "folded"
     columns = Change.columns
     empty = "no changes"
 
     conversation: ConversationId
 
-    def fold(self, rows: Iterable[Change]) -> Iterator[Any]:
-        """Yield one row for several messages after each other that only use tools: half of the log may be those."""
-        for is_tool_use, found in groupby(rows, lambda row: row.is_tool_use):
+    @property
+    def folded(self) -> Iterator[Any]:
+        """The changes with one row for several messages that only use tools: half of the log may be those."""
+        changes = (item for item in self.items if isinstance(item, Change))
+        for is_tool_use, found in groupby(changes, lambda row: row.is_tool_use):
             group = list(found)
             if not is_tool_use or len(group) == 1:
                 yield from group

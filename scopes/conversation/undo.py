@@ -70,6 +70,7 @@ class Undone(Result):
     `active_branch` is set if another branch is active now.
     """
 
+    can_undo = False
     columns = (Column("recorded", "ID"), Column("sentence", "Outcome"))
 
     target: Operation
@@ -104,7 +105,7 @@ class Undone(Result):
         return f"{verb}: {self.summary}" + (f" by {self.target.actor}" if is_of_others else "")
 
     @property
-    def way_back(self) -> str:
+    def next_step(self) -> str:
         """The other direction."""
         return "" if self.dry_run else "undo with: scopes undo" if self.redo else "redo with: scopes redo"
 
@@ -388,6 +389,7 @@ class OperationView(Result):
     """One operation with its ref changes, and the commit that records it."""
 
     kind = "operation"
+    can_undo = False
     columns = (
         Column("operation.id", "Operation"),
         Column("operation.kind"),
@@ -403,11 +405,6 @@ class OperationView(Result):
 
     operation: Operation
     commit: Oid
-
-    @property
-    def way_back(self) -> str:
-        """Nothing was changed."""
-        return ""
 
 
 def list_operations(repository: Repository, *, limit: int | None = None) -> OperationList:

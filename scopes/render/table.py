@@ -13,9 +13,10 @@ from scopes.render.color import Style
 from scopes.render.document import keys_of, plain
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
-from scopes.result import Column, Result, short_id
+from scopes.result import Column, Result, format_size, short_id
 from scopes.sanitize import PRESENTATION, clean, clean_line
 
+UNDO_HINT = "undo with: scopes undo"
 _UNKNOWN_TIME = "-"
 _OID = re.compile(r"\b[0-9a-f]{40}\b")  # which people see shortened
 _MAX_LINES = 20  # of a list on a terminal
@@ -29,7 +30,6 @@ _WORDS: dict[Style, str] = {
 _STATES: dict[str, Style] = {word: style for style, words in _WORDS.items() for word in words.split()}
 _RIGHT = frozenset({"count", "size", "money", "share"})
 _WHOLE = frozenset({"id", "time", "count", "size", "money", "share", "state"})  # never shortened for want of room
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
 
 
@@ -40,35 +40,50 @@ def write_result(result: Result, view: View) -> None:
         TypeError: its class says nothing about itself.
     """
     kind = type(result)
-    if result.sentence:
-        _write_outcome(result, view)
-    elif kind.rows_in:
+    if kind.rows_in:
         _write_rows(result, view)
+    elif result.sentence:
+        _write_outcome(result, view)
     elif kind.columns:
         _write_lines(result, view)
-    elif result.answer:
-        view.exact(result.answer.removesuffix("\n") + "\n")
+    elif kind.answer is not Result.answer:
+        if result.answer:
+            view.exact(result.answer.removesuffix("\n") + "\n")
+        _write_hints(result, view)
     else:
         raise TypeError(f"{kind.__name__} has no text rendering")
 
 
 def _write_outcome(result: Result, view: View) -> None:
     """Write the sentence; in a pipe the answer, or the values of the columns as a row."""
-    if view.terminal:
-        view.sentence(result.sentence)
-        _write_hints(result, view)
-    elif result.answer:
+    if not view.terminal:
+        _write_to_pipe(result, [result], view)
+        return
+    _write_sentence(result, view)
+    _write_hints(result, view)
+
+
+def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
+    """Write the answer if there is one, otherwise the rows; and the remark as a note."""
+    if result.answer:
         for line in result.answer.split("\n"):
             view.line(line)
     elif type(result).columns:
-        _write_pipe_rows(type(result).columns, [result], view)
-    if result.remark and not view.terminal:
-        view.aside(result.remark)
+        _write_pipe_rows(type(result).columns, rows, view)
+    for line in filter(None, result.remark.split("\n")):
+        view.aside(line)
+
+
+def _write_sentence(result: Result, view: View) -> None:
+    for line in filter(None, result.sentence.split("\n")):
+        view.sentence(line)
 
 
 def _write_hints(result: Result, view: View, *, apart: bool = False) -> None:
-    """Write the next steps for a person; `apart` below an empty line."""
-    steps = [*result.next_step.splitlines(), *result.way_back.splitlines()]
+    """Write what to do next, a line for each command line; `apart` below an empty line."""
+    steps = [*filter(None, result.next_step.split("\n"))]
+    if result.can_undo and getattr(result, "operation", None) is not None:
+        steps.append(UNDO_HINT)
     if not steps or not view.terminal or not view.hints:
         return
     if apart:
@@ -78,26 +93,32 @@ def _write_hints(result: Result, view: View, *, apart: bool = False) -> None:
 
 
 def _write_rows(result: Result, view: View) -> None:
+    """Write the rows; on a terminal as a table, with the sentence below it."""
     kind = type(result)
-    rows: Iterable[Any] = _rows(result)
     if not view.terminal:
-        _write_pipe_rows(kind.columns, rows, view)
+        _write_to_pipe(result, _rows(result, kind.rows_in), view)
         return
+    rows = _rows(result, kind.rows_seen or kind.rows_in)
     columns = _seen(kind.columns, view, "terminal")
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
-             for row in _values(columns, result.fold(rows))]  # fmt: skip
+             for row in _values(columns, rows)]  # fmt: skip
     if cells:
         view.draw(_table(columns, cells))
     elif kind.empty:
         view.line(kind.empty)
-    _write_hints(result, view, apart=bool(cells))
+    _write_sentence(result, view)
+    _write_hints(result, view, apart=bool(cells) and not result.sentence)
 
 
-def _rows(result: Result) -> Iterable[Any]:
-    """Return the objects of the rows."""
-    kind = type(result)
-    rows: Iterable[Any] = next(key.read(result) for key in keys_of(kind) if key.name == kind.rows_in)
+def _rows(result: Result, name: str) -> Iterable[Any]:
+    """Return the objects of the rows in a key of the JSON, or in an attribute that the JSON does not have."""
+    rows: Iterable[Any]
+    for key in keys_of(type(result)):
+        if key.name == name:
+            rows = key.read(result)
+            return rows
+    rows = getattr(result, name)
     return rows
 
 
@@ -109,6 +130,10 @@ def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View)
 
 def _write_lines(result: Result, view: View) -> None:
     """Write a line for each column that has a value: its heading and the value. Texts apart are below."""
+    if result.figures and not view.terminal:
+        names = plain_view.Column("Name"), plain_view.Column("Value")
+        view.rows(names, ((name, pipe_text(value, Column(name))) for name, value in _walk_figures(result.figures)))
+        return
     seen = _seen(type(result).columns, view, "terminal" if view.terminal else "pipe")
     values = zip(seen, next(_values(seen, [result])), strict=True)
     found = [(column, value) for column, value in values if value not in (None, "", [], {})]
@@ -132,6 +157,15 @@ def _write_lines(result: Result, view: View) -> None:
             if len(value) > most:
                 view.line(Span(f"    … {len(value) - most:,} more", "dim"))
     _write_hints(result, view, apart=True)
+
+
+def _walk_figures(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each row of figures."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _walk_figures(value, f"{before}{name}.")
+        elif value is not None:
+            yield f"{before}{name}", value
 
 
 def _seen(columns: Sequence[Column], view: View, *places: str) -> list[Column]:
@@ -206,11 +240,12 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
 
 
 def _joined(value: Any) -> str:
-    """Return texts with commas between them, those by name with the name; an empty text for other values."""
-    texts = list(value.values()) if isinstance(value, dict) else value
-    if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
+    """Return texts and numbers with commas between them, those by name with the name; nothing for other values."""
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(items, list) or not all(type(item) in {str, int} for item in items):
         return ""
-    return ", ".join([f"{name}: {item}" for name, item in value.items()] if isinstance(value, dict) else texts)
+    words = [item if isinstance(item, str) else f"{item:,}" for item in items]
+    return ", ".join(map("{}: {}".format, value, words) if isinstance(value, dict) else words)
 
 
 def _line_cell(value: Any, column: Column, now: int) -> Span:
@@ -224,10 +259,7 @@ def _line_cell(value: Any, column: Column, now: int) -> Span:
 
 def _number(value: Any, form: str) -> str:
     if form == "size":
-        amount, unit = float(value), 0
-        while amount >= 1024 and unit < len(_UNITS) - 1:
-            amount, unit = amount / 1024, unit + 1
-        return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{value} B"
+        return format_size(value)
     if form == "money":
         return f"${value:,.2f}"
     if form == "share":
