@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 _MAX_NAMED = 16
 _SHORT_ID = 8
+_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,10 +37,10 @@ Form: TypeAlias = Literal[
 ]
 
 # For `dataclasses.field(metadata=...)`: how the JSON has a field. Two of them are joined with `|`.
-INLINE: Final[Mapping[str, Any]] = {"inline": True}  # the keys of its object stand in its place
-HIDDEN: Final[Mapping[str, Any]] = {"hidden": True}  # not at all
-OMIT_EMPTY: Final[Mapping[str, Any]] = {"omit_empty": True}  # not if it is empty, 0 or False
-NULL: Final[Mapping[str, Any]] = {"null": True}  # as null if it is None; other fields are left out then
+INLINE: Final[dict[str, Any]] = {"inline": True}  # the keys of its object stand in its place
+HIDDEN: Final[dict[str, Any]] = {"hidden": True}  # not at all
+OMIT_EMPTY: Final[dict[str, Any]] = {"omit_empty": True}  # not if it is empty, 0 or False
+NULL: Final[dict[str, Any]] = {"null": True}  # as null if it is None; other fields are left out then
 
 
 def named(key: str) -> dict[str, Any]:
@@ -77,6 +78,12 @@ def plural(number: int, noun: str) -> str:
 def counted(number: int, one: str) -> str:
     """Return `1 message`, `2 messages`, `2 branches`."""
     return f"{number:,} {plural(number, one)}"
+
+
+def confidence(value: float) -> str:
+    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
+    word = next((word for bound, word in _BANDS if value < bound), "Very High")
+    return f"{word} ({value:g})"
 
 
 def format_size(count_bytes: int) -> str:

@@ -160,7 +160,7 @@ def _proposals(repository: Repository, conversation: str, typed: str, *, closed:
     from scopes.proposals.list import list_proposals
 
     result = list_proposals(repository, conversation, include_closed=closed)
-    for row in result.rows:
+    for row in result.proposals:
         each = row.proposal
         yield _shorten(each.id, typed), f"{each.entity}: {', '.join(each.fields)} ({each.state})"
 

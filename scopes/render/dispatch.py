@@ -55,7 +55,6 @@ _RESULTS_OF: dict[str, str] = {
     ),
     "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
     "message": "MessageAmended MessageAppended MessageView",
-    "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",
     "purge": "PurgeDone PurgePlanned",
     "purge_offers": "PurgeOffers",
     "range_diff": "RangeDifference",

@@ -120,7 +120,7 @@ def _fill(target: dict[str, object], value: Any, keys: tuple[Key, ...], lazy: st
             if key.null:
                 target[key.name] = None
         elif key.inline:
-            target.update(plain(item))
+            target.update(key.make(item))
         elif not (key.omit_empty and not item):
             is_lazy = key.name == lazy and isinstance(item, Sequence) and not isinstance(item, tuple | list)
             target[key.name] = LazyList(plain, item) if is_lazy else key.make(item)

@@ -30,8 +30,6 @@ _ROWS = {
     "doctor": "checks",
     "file-list": "files",
     "log": "messages",
-    "proposal-list": "proposals",
-    "proposal-test": "values",
     "eligible-agents": "agents",
     "fact-list": "facts",
     "fact-log": "cycles",

@@ -18,7 +18,7 @@ from scopes.sanitize import PRESENTATION, clean, clean_line
 
 UNDO_HINT = "undo with: scopes undo"
 _UNKNOWN_TIME = "-"
-_OID = re.compile(r"\b[0-9a-f]{40}\b")  # which people see shortened
+_ID = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[a-z2-7]{26})(?![\w-])")  # which people see shortened
 _MAX_LINES = 20  # of a list on a terminal
 _STYLES: dict[str, Style] = {"id": "id", "branch": "branch", "time": "time"}
 _WORDS: dict[Style, str] = {
@@ -193,7 +193,7 @@ def _reader(path: str) -> Callable[[Any, Any], Any]:
         value, attribute = document, row
         for name in names:
             value = value.get(name) if isinstance(value, Mapping) else None
-            attribute = getattr(attribute, name, None)
+            attribute = attribute.get(name) if isinstance(attribute, Mapping) else getattr(attribute, name, None)
         return plain(attribute) if value is None else value
 
     return read
@@ -233,7 +233,7 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = _number(value, form)
     elif form == "lines":
-        text = _OID.sub(lambda found: short_id(found[0]), text)
+        text = _ID.sub(lambda found: short_id(found[0]), text)
     else:
         text = _joined(value) or text
     return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)

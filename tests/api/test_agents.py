@@ -74,13 +74,13 @@ def test_a_proposal_is_made_as_on_the_command_line(team, same):
 
 def test_a_proposal_goes_its_way(ready):
     made = ready.propose("task/42", {"status": "done"}, append={"labels": "ui"}, author="ann")
-    assert [row.proposal.id for row in ready.proposals().rows] == [made.id]
+    assert [row.proposal.id for row in ready.proposals().proposals] == [made.id]
     done = ready.accept_proposal(made.id, feedback="go", rating=4)
     assert (done.proposal.state, [each.after for each in done.values]) == ("applied", ["done", ["ui"]])
     history = [event.decision for event in ready.proposal(made.id).history]
     assert history == ["create", "accept", "apply"]
-    assert ready.proposals().rows == ()
-    assert len(ready.proposals(include_closed=True).rows) == len(ready.proposals(state="applied").rows) == 1
+    assert ready.proposals().proposals == ()
+    assert len(ready.proposals(include_closed=True).proposals) == len(ready.proposals(state="applied").proposals) == 1
 
 
 def test_a_proposal_is_rejected_or_applied_later(ready):

@@ -1661,9 +1661,9 @@ SAMPLES = {
             queued_for=("carol",),
         ),
         "list": ProposalList(
-            conversation=CONVERSATION, rows=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
+            conversation=CONVERSATION, proposals=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
         ),
-        "empty-list": ProposalList(conversation=CONVERSATION, rows=()),
+        "empty-list": ProposalList(conversation=CONVERSATION, proposals=()),
         "accepted": ProposalReviewed(
             conversation=CONVERSATION, branch="main", proposal=replace(PROPOSAL, state="accepted"), decision="accept",
             messages=(CALL.id,), operation=OPERATION,

@@ -18,13 +18,13 @@ from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     UNDO_HINT,
     WIDE,
-    confidence,
     counted,
     short_time,
     write_hint,
     write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import confidence
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from scopes.render.text.conflict_phrases import (
 from scopes.render.text.file_comparison import write_patch
 from scopes.render.text.phrases import (
     author,
-    confidence,
     counted,
     identifier,
     short_time,
@@ -37,6 +36,7 @@ from scopes.render.text.phrases import (
 )
 from scopes.render.view import Cell, Column, Span, View
 from scopes.render.wrap import count_cells, truncate_line, wrap_line
+from scopes.result import confidence
 from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:

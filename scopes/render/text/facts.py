@@ -10,7 +10,6 @@ from scopes.render.color import Style
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     UNDO_HINT,
-    confidence,
     counted,
     full_time,
     short_time,
@@ -19,7 +18,7 @@ from scopes.render.text.phrases import (
     write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
-from scopes.result import plural
+from scopes.result import confidence, plural
 
 if TYPE_CHECKING:
     from scopes.facts.cycle import Cycle

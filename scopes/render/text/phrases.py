@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
-from scopes.result import plural
+from scopes.result import confidence, plural
 from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _BRANCH_REASONS = {  # briefly, and in full
     "rewound": ("session rewound", "the session was rewound to before this prompt"),
     "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
 }
-_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -98,12 +97,6 @@ def counted(number: int, one: str) -> str:
 def stale_mark(newer: int | None) -> tuple[Span, ...]:
     """Return a mark for a stale summary, one that newer messages follow (S4-47)."""
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
-
-
-def confidence(value: float) -> str:
-    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
-    word = next((word for bound, word in _BANDS if value < bound), "Very High")
-    return f"{word} ({value:g})"
 
 
 def confidence_mark(message: Message | None) -> tuple[Span, ...]:
