@@ -454,12 +454,8 @@ def _document_schema(name: str, shape: Shape, rows_in: str) -> dict[str, Any]:
     schema["properties"]["notes"] = _NOTES
     if name == MESSAGE:
         schema["properties"] |= {payload_key(kind): {} for kind in sorted(TYPED_KINDS)}
-    rows = rows_in or find_rows_key(
-        {
-            "kind": name,
-            **{key: [] for key, each in shape.properties.items() if "array" in each.types and key != "notes"},
-        }
-    )
+    lists = {key: [] for key, each in shape.properties.items() if "array" in each.types and key != "notes"}
+    rows = rows_in if rows_in in shape.properties else find_rows_key({"kind": name, **lists})
     if rows in schema["properties"]:
         schema["x-rows"] = rows
     row = schema["properties"][rows]["items"] if "x-rows" in schema else schema

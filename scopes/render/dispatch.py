@@ -39,10 +39,6 @@ _RESULTS_OF: dict[str, str] = {
     "decline": "PurgeDeclined",
     "diff": "Difference",
     "diff_commit": "CommitAccount",
-    "facts": (
-        "EligibleAgents FactDecided FactList FactLog FactPromoted FactProposed FactRun FactView KeyAdded "
-        "ProposedFactList ProposedFactView"
-    ),
     "hooks": "HooksChanged HooksStatus",
     "import_export": "ExportSaved FoundTranscripts Imported SampleImported SiteSaved SourceVerification TracesNoted",
     "install_states": "McpStatus SkillsStatus",

@@ -30,10 +30,7 @@ _ROWS = {
     "doctor": "checks",
     "file-list": "files",
     "log": "messages",
-    "eligible-agents": "agents",
-    "fact-list": "facts",
     "fact-log": "cycles",
-    "fact-run": "cycles",
     "proposed-fact-list": "proposals",
     "memory-actions": "actions",
     "memory-search": "hits",
@@ -56,7 +53,7 @@ _IN_PIECES = frozenset({"evidence", "snippet", "operations"})  # pieces in JSON;
 
 def find_rows_key(document: Row, result: Result | None = None) -> str | None:
     """Return the key of a document's rows; None if the document itself is the row."""
-    if result is not None and result.rows_in:
+    if result is not None and result.rows_in in document:
         return None if result.is_one_row else result.rows_in
     kind = str(document["kind"])
     if kind in _ROWS:

@@ -106,14 +106,14 @@ def test_a_fact_is_proposed_as_on_the_command_line(team, same):
 
 def test_a_proposed_fact_becomes_a_fact_only_by_its_validation(ready):
     ready.propose_fact("seeds", "fast", id="fast")
-    assert (ready.facts().rows, len(ready.proposed_facts().rows)) == ((), 1)
+    assert (ready.facts().facts, len(ready.proposed_facts().proposals)) == ((), 1)
     assert isinstance(ready.fact("fast"), scopes.ProposedFactView)
     fact = ready.promote_fact("fast").fact
     assert (type(fact), fact.validation) == (scopes.Fact, "rules")
     ready.propose_fact("Seeds", "slow", id="fast")
     with pytest.raises(scopes.ValidationError, match="with other content"):
         ready.accept_fact("fast")
-    assert [row.fact.content for row in ready.facts("Seeds").rows] == ["fast"]
+    assert [row.fact.content for row in ready.facts("Seeds").facts] == ["fast"]
 
 
 def test_people_decide_about_facts(ready):
@@ -121,7 +121,7 @@ def test_people_decide_about_facts(ready):
         ready.propose_fact("Seeds", name, id=name, author="ann")
     assert ready.accept_fact("a", "measured").decision.actor == "user"
     assert ready.reject_fact("b", "no", author="carol").proposal.state == "rejected"
-    assert [row.state for row in ready.proposed_facts(include_all=True).rows] == ["rejected"]
+    assert [row.state for row in ready.proposed_facts(include_all=True).proposals] == ["rejected"]
     assert isinstance(ready.fact("Seeds/a"), scopes.FactView)
 
 
