@@ -29,7 +29,7 @@ _RESULTS_OF: dict[str, str] = {
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
     "checkout": "CheckedOut",
     "claims": "BlameList CandidateDismissed CandidateList DecisionAccepted DecisionList DecisionWithdrawn FileList",
-    "collaborations": "CollaborationChanged CollaborationList CollaborationReport CollaborationStarted",
+    "collaborations": "CollaborationReport",
     "conflicts": "ConflictList ConflictResolved ConflictView",
     "context": "Budget Context HistoryBlock",
     "context_diff": "ContextDifference",

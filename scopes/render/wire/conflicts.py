@@ -9,7 +9,6 @@ from scopes.model.conflicts import conflict_document
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.document import plain
-from scopes.render.wire.collaborations import argument_object
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
     row = result.row
     shape = conflict_document(row.number, row.conflict, result.texts) | _place(row)
     shape["talk"] = [header_object(head) for head in result.talk]
-    shape["positions"] = [argument_object(each) for each in result.positions]
+    shape["positions"] = plain(result.positions)
     shape["sides"] = list(result.sides)
     file = None if result.file is None else _file_changes(result.file)
     escalated = without_none(escalated_to=result.escalated_to, escalated_at=result.escalated_at)
