@@ -31,7 +31,7 @@ Form: TypeAlias = Literal[
     "share",  # a number from 0 to 1, on a terminal as 75%
     "state",  # a word, on a terminal in the color of what it says
     "json",
-    "path",  # on a terminal cut at its start
+    "path",  # whole, on a terminal broken over several lines
     "body",  # of a result without rows: a text apart, below the others
     "lines",  # of a result without rows: a list, one item a line, below the others
 ]

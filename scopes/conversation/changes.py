@@ -69,7 +69,7 @@ from scopes.model.message import (
     folded,
 )
 from scopes.model.operation import Operation, RefChange
-from scopes.result import HIDDEN, NULL, Column, Note, Result, Stream, few, short_id
+from scopes.result import HIDDEN, NULL, Column, Note, Result, Stream, few, named, short_id, shown, spread
 from scopes.sanitize import mark_cut
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
@@ -562,17 +562,26 @@ class BlameRow:
 
     key: str
     agent: str | None
-    value: Any
-    head: MessageHeader
-    call_message: MessageHeader | None = None
-    call: Part | None = None
+    value: Any = field(metadata=NULL)
+    head: MessageHeader = field(metadata=named("message"))
+    call_message: MessageHeader | None = field(default=None, metadata=named("caller"))
+    call: Part | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @shown
+    def tool(self) -> str | None:
+        """The tool that was called."""
+        return None if self.call is None else self.call.fields.get("name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlameList(Result):
     """The claims of one key, or of a group of keys, sorted by key."""
 
-    revision: Revision
+    kind = "blame"
+    rows_in = "rows"
+
+    revision: Revision = field(metadata=spread(conversation="conversation", branch="branch", oid="oid"))
     rows: tuple[BlameRow, ...]
 
 

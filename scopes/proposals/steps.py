@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.history.messages import check_author, plain_message, write_message_blob, write_message_commit
@@ -117,9 +118,8 @@ class ProposalReviewed(Result):
     @property
     def next_step(self) -> str:
         """How to apply an accepted one."""
-        return (
-            f"apply it: scopes proposals apply {short_id(self.proposal.id)}" if self.proposal.state == ACCEPTED else ""
-        )
+        name = quote(short_id(self.proposal.id))
+        return f"apply it: scopes proposals apply {name}" if self.proposal.state == ACCEPTED else ""
 
 
 def review_message(

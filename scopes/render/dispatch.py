@@ -28,7 +28,7 @@ _RESULTS_OF: dict[str, str] = {
     "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
     "checkout": "CheckedOut",
-    "claims": "BlameList CandidateDismissed CandidateList DecisionAccepted DecisionList DecisionWithdrawn FileList",
+    "claims": "BlameList",
     "collaborations": "CollaborationReport",
     "conflicts": "ConflictList ConflictResolved ConflictView",
     "context": "Budget Context HistoryBlock",

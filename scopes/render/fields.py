@@ -22,13 +22,10 @@ Row = Mapping[str, Any]
 _ROWS = {
     "acp-log": "events",
     "acp-stats": "agents",
-    "blame": "rows",
     "usage": "rows",
     "conversation-commits": "commits",
     "conversation-list": "conversations",
-    "decision-candidates": "candidates",
     "doctor": "checks",
-    "file-list": "files",
     "log": "messages",
     "fact-log": "cycles",
     "proposed-fact-list": "proposals",

@@ -282,10 +282,10 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[Span]]) -> Any:
             Text(column.heading),
             justify="right" if column.form in _RIGHT else "left",
             no_wrap=column.form in _WHOLE,
-            overflow="ellipsis",
+            overflow="fold" if column.form in {"prose", "path"} else "ellipsis",
         )
     for row in cells:
-        table.add_row(*(_text(row[number], wrap=columns[number].form == "prose") for number in kept))
+        table.add_row(*(_text(row[number], wrap=columns[number].form in {"prose", "path"}) for number in kept))
     return table
 
 

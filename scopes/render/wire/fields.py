@@ -23,4 +23,4 @@ def signature_fields(signature: Signature | None) -> dict[str, object]:
 
 def heading_fields(heading: Heading | None) -> dict[str, object]:
     """Return what a conversation is called: `title`, and `title_source`, which is `title` or `prompt`."""
-    return {} if heading is None else {"title": heading.text, "title_source": heading.source}
+    return {} if heading is None else heading.document()
