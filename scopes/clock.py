@@ -13,12 +13,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from scopes.errors import Invalid
 
 if TYPE_CHECKING:
     from scopes.ids import MessageId
+
+# A time with its offset, as it was recorded; a field of a Result with this annotation is in UTC in the JSON.
+Time: TypeAlias = str
 
 _SECOND = 1_000_000_000
 _DAY_SECONDS = 86_400
@@ -137,6 +140,14 @@ def _parse_time(text: str) -> int | None:
 def seconds_of(text: str) -> int:
     """Parse a time as whole seconds since 1970, rounded down; 0 if the text is not a time."""
     return (parse_time(text) or 0) // 1_000_000_000
+
+
+def utc(time: str | None) -> str | None:
+    """Return an RFC 3339 time in UTC; text that is not a time is returned unchanged."""
+    if time is None or time.endswith("Z"):
+        return time
+    moment = parse_time(time)
+    return time if moment is None else format_time(moment)
 
 
 def in_seconds(time: str) -> str:

@@ -133,7 +133,7 @@ def _requests(repository: Repository, conversation: str, typed: str, *, state: s
     from scopes.conversation.merge import list_merge_requests
 
     result = list_merge_requests(repository, conversation, state=state)
-    for row in result.rows:
+    for row in result.merge_requests:
         text = f"{row.request.title} ({row.state})"
         yield str(row.request.number), text
         if typed and row.request.id.startswith(typed):
@@ -158,7 +158,7 @@ def _proposals(repository: Repository, conversation: str, typed: str, *, closed:
     from scopes.proposals.list import list_proposals
 
     result = list_proposals(repository, conversation, include_closed=closed)
-    for row in result.rows:
+    for row in result.proposals:
         each = row.proposal
         yield _shorten(each.id, typed), f"{each.entity}: {', '.join(each.fields)} ({each.state})"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from scopes.render.color import Style, paint
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
@@ -132,6 +132,9 @@ class View(Protocol):
     def cells(self, *parts: str | Span) -> int:
         """Return how many cells of a terminal a line takes."""
 
+    def draw(self, drawing: Any) -> None:
+        """Write what rich draws, such as a table, as wide as the terminal; its texts must be safe already."""
+
 
 class PlainView:
     """A view for pipes and files: cells separated by tabs, nothing wrapped, nothing shortened."""
@@ -251,6 +254,10 @@ class PlainView:
     def cells(self, *parts: str | Span) -> int:
         """Return the number of characters."""
         return len(plain_text(parts))
+
+    def draw(self, drawing: Any) -> None:  # noqa: ARG002  there are rows instead
+        """Refuse: only a terminal shows drawings."""
+        raise TypeError("a pipe has rows, and no drawings")
 
     def _lines(self, clean_lines: Iterable[str], indent: int, style: Style) -> None:
         for line in clean_lines:

@@ -32,7 +32,6 @@ class ViewOptions(NamedTuple):
     participants: bool = False  # list: every participant
     past: bool = False  # list: the list of an earlier time
     origin: bool = False  # facts explain: the cycle that added a fact
-    effects: bool = False  # facts log: a row for each effect, in the order in which they were applied
     ended: bool = False  # inbox: a column with what the request of a message has ended by
     preview: bool = False  # history: also the size of the block
 

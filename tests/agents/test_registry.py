@@ -190,11 +190,11 @@ def test_a_change_that_changes_nothing_is_no_operation(repository):
 def test_participants_are_known_without_a_registration(repository):
     history(repository, "main: a b")
     register(repository, "planner", capabilities=["plan"])
-    rows = [(row.name, row.agent is not None, row.conversations) for row in list_agents(repository).rows]
+    rows = [(row.name, row.agent is not None, row.conversations) for row in list_agents(repository).agents]
     assert rows == [("planner", True, 0), ("carol", False, 1)]
     assert show_agent(repository, "carol").row.conversations == 1
     register(repository, "carol")
-    assert [row.name for row in list_agents(repository).rows] == ["planner", "carol"]
+    assert [row.name for row in list_agents(repository).agents] == ["planner", "carol"]
     assert show_agent(repository, "carol").row.agent.number == 2
     with pytest.raises(NotFound):
         show_agent(repository, "nobody")
@@ -211,7 +211,7 @@ def test_the_list_can_be_limited_to_a_capability_and_an_availability(repository)
         "away": list_agents(repository, available=False),
         "registered": list_agents(repository, registered_only=True),
     }
-    assert {key: [row.name for row in found.rows] for key, found in listed.items()} == {
+    assert {key: [row.name for row in found.agents] for key, found in listed.items()} == {
         "@review": ["one", "two"], "available": ["one"], "away": ["two"], "registered": ["one", "two", "three"],
     }  # fmt: skip
 

@@ -1620,14 +1620,14 @@ SAMPLES = {
     },
     "agents": {
         "list": AgentList(
-            rows=(
+            agents=(
                 AgentRow(AGENT.name, AGENT, 3),
                 AgentRow("carol", replace(AGENT, number=12, name="carol", type="human", available=False, capabilities=()), 1),
                 AgentRow("claude-code", None, 1204),
             ),
         ),
-        "crowded-list": AgentList(rows=tuple(AgentRow(each.name, each, each.number * 40) for each in TEAM)),
-        "empty-list": AgentList(rows=()),
+        "crowded-list": AgentList(agents=tuple(AgentRow(each.name, each, each.number * 40) for each in TEAM)),
+        "empty-list": AgentList(agents=()),
         "crowded-agent": AgentView(row=AgentRow(WIDE_NAME, TEAM[1], 3)),
         "agent": AgentView(row=AgentRow(AGENT.name, AGENT, 3)),
         "participant": AgentView(row=AgentRow("claude-code", None, 1)),
@@ -1661,9 +1661,9 @@ SAMPLES = {
             queued_for=("carol",),
         ),
         "list": ProposalList(
-            conversation=CONVERSATION, rows=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
+            conversation=CONVERSATION, proposals=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
         ),
-        "empty-list": ProposalList(conversation=CONVERSATION, rows=()),
+        "empty-list": ProposalList(conversation=CONVERSATION, proposals=()),
         "accepted": ProposalReviewed(
             conversation=CONVERSATION, branch="main", proposal=replace(PROPOSAL, state="accepted"), decision="accept",
             messages=(CALL.id,), operation=OPERATION,
@@ -1712,8 +1712,8 @@ SAMPLES = {
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
         "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),
-        "list": MergeRequestList(rows=(REQUEST_ROW, CLOSED_ROW)),
-        "empty-list": MergeRequestList(rows=()),
+        "list": MergeRequestList(merge_requests=(REQUEST_ROW, CLOSED_ROW)),
+        "empty-list": MergeRequestList(merge_requests=()),
         "ready": MergeRequestView(row=REQUEST_ROW, outcome="merged", messages=2, moved=1),
         "conflicts": MergeRequestView(
             row=REQUEST_ROW, outcome="conflict", messages=2, conflicts=(DISAGREED, AUTO_RESOLVED), moved=0,

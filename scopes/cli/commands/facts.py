@@ -301,8 +301,7 @@ def facts_log(
     """
     invocation: Invocation = context.obj
     check_not_negative(limit, "number of cycles", "0 or more")
-    result = log_cycles(invocation.repository(), conversation, limit=limit)
-    return invocation.show(result, options=ViewOptions(effects=explain_order))
+    return invocation.show(log_cycles(invocation.repository(), conversation, limit=limit, explain_order=explain_order))
 
 
 def facts_eligible(context: typer.Context, conversation: ConversationArgument) -> int:

@@ -23,10 +23,9 @@ from scopes.render.text.conflict_phrases import (
     severity,
     status,
 )
-from scopes.render.text.file_comparison import file_outcome, write_patch
+from scopes.render.text.file_comparison import write_patch
 from scopes.render.text.phrases import (
     author,
-    confidence,
     counted,
     identifier,
     short_time,
@@ -36,6 +35,7 @@ from scopes.render.text.phrases import (
     write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import confidence
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _write_sides(result: ConflictView, view: View) -> None:
 
 def _write_file_changes(changes: FileChanges, view: View) -> None:
     view.line()
-    write_field(view, "File", file_outcome(changes.comparison))
+    write_field(view, "File", changes.comparison.verdict)
     write_patch(view, "Last edit of the target:", changes.target_patch)
     write_patch(view, "Last edit of the source:", changes.source_patch)
 

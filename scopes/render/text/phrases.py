@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.render.relative_time import ago, day_and_minute
 from scopes.render.view import Span, View
-from scopes.result import plural
+from scopes.result import confidence, plural
 from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scopes.history.messages import MessageHeader
     from scopes.history.sessions import Ending
     from scopes.ids import BranchName, MessageId, OperationId
@@ -29,7 +27,6 @@ _BRANCH_REASONS = {  # briefly, and in full
     "rewound": ("session rewound", "the session was rewound to before this prompt"),
     "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
 }
-_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -95,21 +92,9 @@ def counted(number: int, one: str) -> str:
     return f"{number:,} {plural(number, one)}"
 
 
-def describe_receivers(delivered_to: Sequence[str], queued_for: Sequence[str]) -> list[str]:
-    """Return who got a message and for whom it waits, each as a text if there is anybody."""
-    parts = (("delivered to", delivered_to), ("waiting for", queued_for))
-    return [f"{what} {', '.join(names)}" for what, names in parts if names]
-
-
 def stale_mark(newer: int | None) -> tuple[Span, ...]:
     """Return a mark for a stale summary, one that newer messages follow (S4-47)."""
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
-
-
-def confidence(value: float) -> str:
-    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
-    word = next((word for bound, word in _BANDS if value < bound), "Very High")
-    return f"{word} ({value:g})"
 
 
 def confidence_mark(message: Message | None) -> tuple[Span, ...]:
