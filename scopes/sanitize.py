@@ -16,7 +16,6 @@ does not remove it. Nothing here looks for secrets in a text.
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -135,6 +134,8 @@ def escape_json(text: str) -> str:
 
 def indented_json(document: Mapping[str, object]) -> str:
     """Return JSON values as indented safe lines."""
+    import json
+
     return "\n".join(map(escape_json, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2).split("\n")))
 
 
