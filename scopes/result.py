@@ -13,11 +13,13 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 _MAX_NAMED = 16
 _SHORT_ID = 8
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # How the value of a column is written.
 Form: TypeAlias = Literal[
-    "text",  # as it is; lists with commas, yes or no, objects as JSON
+    "text",  # as it is, on a terminal cut at the width of the column; lists with commas, yes or no, objects as JSON
+    "prose",  # whole: on a terminal wrapped in its column
     "id",  # its beginning on a terminal
     "branch",
     "agent",
@@ -44,6 +46,11 @@ def named(key: str) -> dict[str, Any]:
     return {"key": key}
 
 
+def spread(**attributes: str) -> dict[str, Any]:
+    """Return metadata of a field that becomes several keys, each of them an attribute of its value."""
+    return {"spread": attributes}
+
+
 def shown(function: Function) -> Function:
     """Mark the function of a property whose value is a key of the JSON too; to be written below `@property`."""
     function.is_shown = True  # type: ignore[attr-defined]
@@ -51,13 +58,27 @@ def shown(function: Function) -> Function:
 
 
 def short_id(name: str) -> str:
-    """Return the beginning of an id, as people see it."""
-    return name[:_SHORT_ID]
+    """Return the beginning of an id, as people see it; what follows a dot is whole, as in `k3x9abcd.2`."""
+    first, dot, rest = name.partition(".")
+    return f"{first[:_SHORT_ID]}{dot}{rest}"
 
 
 def plural(number: int, noun: str) -> str:
     """Return the noun for a number: `message` for 1, otherwise `messages`, `branches`."""
     return noun if number == 1 else noun + ("es" if noun.endswith("ch") else "s")
+
+
+def counted(number: int, one: str) -> str:
+    """Return `1 message`, `2 messages`, `2 branches`."""
+    return f"{number:,} {plural(number, one)}"
+
+
+def format_size(count_bytes: int) -> str:
+    """Return a number of bytes as `512 B` or `1.5 MiB`."""
+    amount, unit = float(count_bytes), 0
+    while amount >= 1024 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count_bytes} B"
 
 
 def few(what: str, names: Iterable[str]) -> str:
@@ -90,12 +111,14 @@ class Column(NamedTuple):
             path.
         form: How the value is written.
         on: Where it is seen; by default on a terminal and in a pipe. Those for `template` are seen nowhere else.
+        option: The display option without which it is not seen.
     """
 
     path: str
     title: str = ""
     form: Form = "text"
     on: Literal["", "pipe", "terminal", "template"] = ""
+    option: str = ""
 
     @property
     def heading(self) -> str:
@@ -126,17 +149,22 @@ class Result:
 
     @property
     def sentence(self) -> str:
-        """What has happened, as the one line that a person reads; empty if the columns are shown."""
+        """What has happened, as the line that a person reads, below the rows if there are any; empty: no such line."""
         return ""
 
     @property
     def answer(self) -> str:
-        """What a pipe gets in place of the sentence, as a rule an id; without columns and sentence, the whole text."""
+        """What a pipe gets instead of rows or columns, as a rule an id; without them and a sentence, the whole text."""
+        return ""
+
+    @property
+    def remark(self) -> str:
+        """What a pipe is told beside the answer, as a note: what else is in the sentence that scripts get by --json."""
         return ""
 
     @property
     def next_step(self) -> str:
-        """What a person may do next, with the whole command line; that an operation can be undone is said anyway."""
+        """What a person may do next: lines, each with a whole command line. How to undo is said anyway."""
         return ""
 
     @property

@@ -122,6 +122,22 @@ class MessageHeader(NamedTuple):
         """The subject that people see: of a merge of scopes with its branches, which are not in the commit."""
         return self.subject if self.title is None else self.title
 
+    def document(self) -> dict[str, object]:
+        """Return the message as a JSON object. `kind` is there for older scripts; `message_kind` is the same."""
+        return encoding.without_none(
+            kind=self.kind,
+            message_kind=self.kind,
+            id=self.id,
+            oid=self.oid,
+            parents=list(self.parents),
+            author=self.author,
+            author_kind=self.author_kind,
+            time=known_seconds(self.time),
+            recorded_at=None if self.recorded is None else known_seconds(self.recorded),
+            to=list(self.to) or None,
+            subject=self.subject,
+        )
+
 
 @lru_cache(maxsize=1000)
 def identity_of(name: str, kind: str) -> Identity:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import format_time, parse_time
@@ -22,9 +23,10 @@ _TAKEN = frozenset(name for name in vars(Result) if not name.startswith("_")) - 
 
 
 class Key(NamedTuple):
-    """A key of an object: the attribute with its value, and how that is written.
+    """A key of an object: where its value is, and how that is written.
 
     Attributes:
+        read: Returns the value.
         annotation: The type of the value, as it is written in the source.
         make: Makes the JSON value.
         inline: The keys of the value stand in the place of this one.
@@ -33,7 +35,7 @@ class Key(NamedTuple):
     """
 
     name: str
-    attribute: str
+    read: Callable[[Any], Any]
     annotation: str
     make: Make
     inline: bool = False
@@ -82,11 +84,15 @@ def _walk_keys(kind: type) -> Iterator[Key]:
     for name, annotation, metadata in _walk_fields(kind):
         if is_result and name in _TAKEN:
             raise TypeError(f"{kind.__name__}: {name!r} cannot be a field of a Result; use named({name!r})")
-        if not (is_result and name in {"kind", "notes"}) and "hidden" not in metadata:
+        if (is_result and name in {"kind", "notes"}) or "hidden" in metadata:
+            continue
+        for key, attribute in metadata.get("spread", {}).items():
+            yield Key(key, attrgetter(f"{name}.{attribute}"), "", plain)
+        if "spread" not in metadata:
             key = kind.rows_in if issubclass(kind, Stream) and name == "items" and kind.rows_in else name
             yield Key(
                 metadata.get("key", key),
-                name,
+                attrgetter(name),
                 annotation,
                 utc if _TIME.search(annotation) else plain,
                 inline="inline" in metadata,
@@ -98,7 +104,7 @@ def _walk_keys(kind: type) -> Iterator[Key]:
             function = value.fget if isinstance(value, property) else None
             if hasattr(function, "is_shown"):
                 annotation = str(function.__annotations__["return"])
-                yield Key(name, name, annotation, utc if _TIME.search(annotation) else plain)
+                yield Key(name, attrgetter(name), annotation, utc if _TIME.search(annotation) else plain)
 
 
 def _walk_fields(kind: type) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -114,7 +120,7 @@ def _walk_fields(kind: type) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 def _fill(target: dict[str, object], value: Any, keys: tuple[Key, ...], lazy: str = "") -> dict[str, object]:
     """Put the keys of an object into a target."""
     for key in keys:
-        item = getattr(value, key.attribute)
+        item = key.read(value)
         if item is None:
             if key.null:
                 target[key.name] = None

@@ -12,8 +12,8 @@ from scopes.render.color import Style
 from scopes.render.document import keys_of, plain
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
-from scopes.result import Column, Result, Stream, short_id
-from scopes.sanitize import PRESENTATION, clean_line
+from scopes.result import Column, Result, format_size, short_id
+from scopes.sanitize import PRESENTATION, clean, clean_line
 
 UNDO_HINT = "undo with: scopes undo"
 _UNKNOWN_TIME = "-"
@@ -27,7 +27,6 @@ _WORDS: dict[Style, str] = {
 _STATES: dict[str, Style] = {word: style for style, words in _WORDS.items() for word in words.split()}
 _RIGHT = frozenset({"count", "size", "money", "share"})
 _WHOLE = frozenset({"id", "time", "count", "size", "money", "share", "state"})  # never shortened for want of room
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
 
 
@@ -38,43 +37,61 @@ def write_result(result: Result, view: View) -> None:
         TypeError: its class says nothing about itself.
     """
     kind = type(result)
-    if result.sentence:
-        _write_outcome(result, view)
-    elif kind.rows_in:
+    if kind.rows_in:
         _write_rows(result, view)
+    elif result.sentence:
+        _write_outcome(result, view)
     elif kind.columns:
         _write_lines(result, view)
-    elif result.answer:
-        view.exact(result.answer.removesuffix("\n") + "\n")
+    elif kind.answer is not Result.answer:
+        if result.answer:
+            view.exact(result.answer.removesuffix("\n") + "\n")
+        _write_hints(result, view)
     else:
         raise TypeError(f"{kind.__name__} has no text rendering")
 
 
 def _write_outcome(result: Result, view: View) -> None:
     """Write the sentence; in a pipe the answer, or the values of the columns as a row."""
-    if view.terminal:
-        view.sentence(result.sentence)
-        _write_hints(result, view)
-    elif result.answer:
-        view.line(result.answer)
-    else:
-        _write_pipe_rows(type(result).columns, [result], view)
+    if not view.terminal:
+        _write_to_pipe(result, [result], view)
+        return
+    _write_sentence(result, view)
+    _write_hints(result, view)
+
+
+def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
+    """Write the answer if there is one, otherwise the rows; and the remark as a note."""
+    if result.answer:
+        for line in result.answer.split("\n"):
+            view.line(line)
+    elif type(result).columns:
+        _write_pipe_rows(type(result).columns, rows, view)
+    if result.remark:
+        view.aside(result.remark)
+
+
+def _write_sentence(result: Result, view: View) -> None:
+    for line in result.sentence.splitlines():
+        view.sentence(line)
 
 
 def _write_hints(result: Result, view: View) -> None:
-    if view.hints and result.next_step:
-        view.sentence(Span(result.next_step, "dim"))
-    if view.hints and getattr(result, "operation", None) is not None:
-        view.sentence(Span(UNDO_HINT, "dim"))
+    """Write what to do next, a line for each command line."""
+    steps = [UNDO_HINT] if getattr(result, "operation", None) is not None else []
+    if view.terminal and view.hints:
+        for step in [*result.next_step.splitlines(), *steps]:
+            view.sentence(Span(step, "dim"))
 
 
 def _write_rows(result: Result, view: View) -> None:
+    """Write the rows; on a terminal as a table, with the sentence below it."""
     kind = type(result)
-    rows: Iterable[Any] = result.items if isinstance(result, Stream) else getattr(result, _rows_attribute(kind))
+    rows: Iterable[Any] = _rows(result)
     if not view.terminal:
-        _write_pipe_rows(kind.columns, rows, view)
+        _write_to_pipe(result, rows, view)
         return
-    columns = [column for column in kind.columns if column.on in {"", "terminal"}]
+    columns = _seen(kind.columns, view, "terminal")
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
              for row in _values(columns, rows)]  # fmt: skip
@@ -82,22 +99,26 @@ def _write_rows(result: Result, view: View) -> None:
         view.draw(_table(columns, cells))
     elif kind.empty:
         view.line(kind.empty)
+    _write_sentence(result, view)
     _write_hints(result, view)
 
 
-def _rows_attribute(kind: type[Result]) -> str:
-    return next(key.attribute for key in keys_of(kind) if key.name == kind.rows_in)
+def _rows(result: Result) -> Iterable[Any]:
+    """Return the objects of the rows."""
+    kind = type(result)
+    rows: Iterable[Any] = next(key.read(result) for key in keys_of(kind) if key.name == kind.rows_in)
+    return rows
 
 
 def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> None:
-    seen = [column for column in columns if column.on != "terminal"]
+    seen = _seen(columns, view, "pipe", "template")
     texts = ([pipe_text(value, c) for value, c in zip(row, seen, strict=True)] for row in _values(seen, rows))
     view.rows([plain_view.Column(column.heading, hidden=column.on == "template") for column in seen], texts)
 
 
 def _write_lines(result: Result, view: View) -> None:
     """Write a line for each column that has a value: its heading and the value. Texts apart are below."""
-    seen = [column for column in type(result).columns if column.on in {"", "terminal" if view.terminal else "pipe"}]
+    seen = _seen(type(result).columns, view, "terminal" if view.terminal else "pipe")
     values = zip(seen, next(_values(seen, [result])), strict=True)
     found = [(column, value) for column, value in values if value not in (None, "", [], {})]
     now = now_nanoseconds()
@@ -121,6 +142,15 @@ def _write_lines(result: Result, view: View) -> None:
     _write_hints(result, view)
 
 
+def _seen(columns: Sequence[Column], view: View, *places: str) -> list[Column]:
+    """Return the columns that are seen in some places with the options of the command."""
+    return [
+        column
+        for column in columns
+        if column.on in {"", *places} and (not column.option or getattr(view.options, column.option))
+    ]
+
+
 def _values(columns: Sequence[Column], rows: Iterable[Any]) -> Iterator[list[Any]]:
     """Yield the values of the columns of each row."""
     readers = [_reader(column.path) for column in columns]
@@ -134,10 +164,10 @@ def _reader(path: str) -> Callable[[Mapping[str, Any], Any], Any]:
     first, *others = path.split(".")
 
     def read(document: Mapping[str, Any], row: Any) -> Any:
-        value = document[first] if first in document else plain(getattr(row, first, None))
+        value = document[first] if first in document else getattr(row, first, None)
         for name in others:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        return value
+            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        return value if first in document else plain(value)
 
     return read
 
@@ -171,19 +201,18 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
         text = short_id(text)
     elif form == "time" and value is not None:
         text = ago(text, now)
-    elif isinstance(value, list) and form == "text":
-        text = ", ".join(map(str, value)) if value and isinstance(value[0], str) else text
+    elif isinstance(value, list) and value and isinstance(value[0], str):
+        text = ", ".join(value)
+    elif isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+        text = ", ".join(f"{name}: {item}" for name, item in value.items())
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = _number(value, form)
-    return Span(clean_line(text).translate(_WITHOUT_PRESENTATION), style)
+    return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
 
 
 def _number(value: Any, form: str) -> str:
     if form == "size":
-        amount, unit = float(value), 0
-        while amount >= 1024 and unit < len(_UNITS) - 1:
-            amount, unit = amount / 1024, unit + 1
-        return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{value} B"
+        return format_size(value)
     if form == "money":
         return f"${value:,.2f}"
     if form == "share":
@@ -207,7 +236,7 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[Span]]) -> Any:
             overflow="ellipsis",
         )
     for row in cells:
-        table.add_row(*(_text(row[number], whole_line=True) for number in kept))
+        table.add_row(*(_text(row[number], wrap=columns[number].form == "prose") for number in kept))
     return table
 
 
@@ -219,7 +248,7 @@ def _grid(lines: Sequence[tuple[str, Span]]) -> Any:
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
     for heading, value in lines:
-        grid.add_row(heading, _text(value, whole_line=False))
+        grid.add_row(heading, _text(value, wrap=True))
     return grid
 
 
@@ -229,9 +258,9 @@ _RICH_STYLES: dict[Style, str] = {
 }  # fmt: skip
 
 
-def _text(span: Span, *, whole_line: bool) -> Any:
-    """Return a cell; one of a whole line is cut with an ellipsis, never wrapped."""
+def _text(span: Span, *, wrap: bool) -> Any:
+    """Return a cell, which is wrapped or cut with an ellipsis."""
     from rich.text import Text
 
     style = _RICH_STYLES[span.style]
-    return Text(span.text, style, overflow="ellipsis", no_wrap=True) if whole_line else Text(span.text, style)
+    return Text(span.text, style) if wrap else Text(span.text, style, overflow="ellipsis", no_wrap=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
-from scopes.result import plural
+from scopes.result import counted as counted  # noqa: PLC0414  renderers take all phrases from here
+from scopes.result import format_size as format_size  # noqa: PLC0414
 from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _BRANCH_REASONS = {  # briefly, and in full
     "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
 }
 _BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def identifier(view: View, full: str) -> Span:
@@ -92,11 +92,6 @@ def branch_reason(reason: str, session: str | None = None, *, brief: bool = Fals
     return short if brief else full
 
 
-def counted(number: int, one: str) -> str:
-    """Return `1 message`, `2 messages`, `2 branches`."""
-    return f"{number:,} {plural(number, one)}"
-
-
 def describe_receivers(delivered_to: Sequence[str], queued_for: Sequence[str]) -> list[str]:
     """Return who got a message and for whom it waits, each as a text if there is anybody."""
     parts = (("delivered to", delivered_to), ("waiting for", queued_for))
@@ -131,14 +126,6 @@ def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
 def ending_mark(head: MessageHeader, ending: Ending | None) -> tuple[Span, ...]:
     """Return a mark for a turn without a whole answer (S3-24); a message that is about an interrupt has its kind."""
     return () if ending is None or head.kind == "interrupt" else (Span(f" · {ending}", "warn"),)
-
-
-def format_size(count_bytes: int) -> str:
-    """Return a number of bytes as `512 B` or `1.5 MiB`."""
-    amount, unit = float(count_bytes), 0
-    while amount >= 1024 and unit < len(_UNITS) - 1:
-        amount, unit = amount / 1024, unit + 1
-    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count_bytes} B"
 
 
 def format_duration(seconds: float) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import utc
-from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.memory.actions import ActionDone, ActionList
@@ -146,7 +145,7 @@ def format_uncompacted(result: Uncompacted) -> dict[str, object]:
         kind="uncompact",
         conversation=result.conversation,
         branch=result.branch,
-        compactions=[header_object(head) for head in result.compactions],
+        compactions=[head.document() for head in result.compactions],
         remaining=result.remaining,
         dry_run=result.dry_run or None,
         operation=result.operation,
@@ -188,7 +187,7 @@ def _entry(entry: MemoryEntry) -> dict[str, object]:
 
 def _row(row: SummaryRow) -> dict[str, object]:
     return {
-        "message": header_object(row.head),
+        "message": row.head.document(),
         "method": row.method,
         "messages": row.messages,
         "stale": row.stale,

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from scopes.search.run import Search, SearchCoverage, SearchHit
 
 
+def header_object(head: MessageHeader) -> dict[str, object]:
+    """Return what the commit of a message contains."""
+    return head.document()
+
+
 def message_object(
     head: MessageHeader,
     message: Message | None,
@@ -37,7 +42,7 @@ def message_object(
     """
     tips: dict[str, object] = without_none(ending=ending, branches=list(branches) or None)
     if message is None:
-        return header_object(head) | tips
+        return head.document() | tips
     shape: dict[str, object] = without_none(
         kind=message.kind,
         message_kind=message.kind,
@@ -68,23 +73,6 @@ def message_object(
     if message.payload is not None:
         shape[payload_key(message.kind)] = message.payload
     return shape | tips
-
-
-def header_object(head: MessageHeader) -> dict[str, object]:
-    """Return what the commit of a message contains."""
-    return without_none(
-        kind=head.kind,
-        message_kind=head.kind,
-        id=head.id,
-        oid=head.oid,
-        parents=list(head.parents),
-        author=head.author,
-        author_kind=head.author_kind,
-        time=known_seconds(head.time),
-        recorded_at=_recorded_at(head),
-        to=list(head.to) or None,
-        subject=head.subject,
-    )
 
 
 @to_wire.register
@@ -170,9 +158,9 @@ def format_search_hit(result: SearchHit) -> dict[str, object]:
         amended=result.amended or None,
         part=result.part,
         snippet=[without_none(text=piece.text, found=piece.found or None) for piece in result.snippet],
-        message=header_object(result.head),
-        before=[header_object(neighbor.head) for neighbor in result.before] or None,
-        after=[header_object(neighbor.head) for neighbor in result.after] or None,
+        message=result.head.document(),
+        before=[neighbor.head.document() for neighbor in result.before] or None,
+        after=[neighbor.head.document() for neighbor in result.after] or None,
     )
 
 
