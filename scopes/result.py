@@ -132,11 +132,13 @@ class Result:
 
     Attributes:
         rows_in: The key of the field that holds the rows; without one the result itself is the row.
+        is_one_row: `--fields` and `--format` select in the result itself, not in the rows.
         columns: The columns of the rows, or the lines of a result without rows.
         empty: What a person reads instead of a table without rows.
     """
 
     rows_in: ClassVar[str] = ""
+    is_one_row: ClassVar[bool] = False
     columns: ClassVar[tuple[Column, ...]] = ()
     empty: ClassVar[str] = ""
 
@@ -156,6 +158,11 @@ class Result:
     def answer(self) -> str:
         """What a pipe gets instead of rows or columns, as a rule an id; without them and a sentence, the whole text."""
         return ""
+
+    @property
+    def pairs(self) -> Mapping[str, object]:
+        """What a pipe gets instead of lines: a name and a value in each row; nested names as `tokens.output`."""
+        return {}
 
     @property
     def remark(self) -> str:

@@ -399,7 +399,8 @@ def make_schemas() -> dict[str, Any]:
     for sample in walk_samples():
         with contextlib.suppress(Exception):  # a variant that the renderer cannot get
             shown = document(sample)
-            rows_in[str(shown["kind"])] = unwrap(sample)[0].rows_in
+            result = unwrap(sample)[0]
+            rows_in[str(shown["kind"])] = "" if result.is_one_row else result.rows_in
             shapes.setdefault(document_name(sample, shown), Shape()).add(shown)
     documents = {
         name: _document_schema(name, shape, rows_in.get(name, "")) for name, shape in shapes.items()

@@ -72,7 +72,7 @@ def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
 
 
 def _write_sentence(result: Result, view: View) -> None:
-    for line in result.sentence.splitlines():
+    for line in filter(None, result.sentence.split("\n")):
         view.sentence(line)
 
 
@@ -80,7 +80,7 @@ def _write_hints(result: Result, view: View) -> None:
     """Write what to do next, a line for each command line."""
     steps = [UNDO_HINT] if getattr(result, "operation", None) is not None else []
     if view.terminal and view.hints:
-        for step in [*result.next_step.splitlines(), *steps]:
+        for step in [*filter(None, result.next_step.split("\n")), *steps]:
             view.sentence(Span(step, "dim"))
 
 
@@ -118,6 +118,10 @@ def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View)
 
 def _write_lines(result: Result, view: View) -> None:
     """Write a line for each column that has a value: its heading and the value. Texts apart are below."""
+    if result.pairs and not view.terminal:
+        names = plain_view.Column("Name"), plain_view.Column("Value")
+        view.rows(names, ((name, pipe_text(value, Column(name))) for name, value in _walk_pairs(result.pairs)))
+        return
     seen = _seen(type(result).columns, view, "terminal" if view.terminal else "pipe")
     values = zip(seen, next(_values(seen, [result])), strict=True)
     found = [(column, value) for column, value in values if value not in (None, "", [], {})]
@@ -140,6 +144,15 @@ def _write_lines(result: Result, view: View) -> None:
     if below and view.terminal and view.hints:
         view.line()
     _write_hints(result, view)
+
+
+def _walk_pairs(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each row of pairs."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _walk_pairs(value, f"{before}{name}.")
+        elif value is not None:
+            yield f"{before}{name}", value
 
 
 def _seen(columns: Sequence[Column], view: View, *places: str) -> list[Column]:
@@ -203,8 +216,8 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
         text = ago(text, now)
     elif isinstance(value, list) and value and isinstance(value[0], str):
         text = ", ".join(value)
-    elif isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-        text = ", ".join(f"{name}: {item}" for name, item in value.items())
+    elif isinstance(value, dict) and all(isinstance(item, str | int) for item in value.values()):
+        text = ", ".join(f"{name}: {item if isinstance(item, str) else f'{item:,}'}" for name, item in value.items())
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = _number(value, form)
     return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
