@@ -51,10 +51,6 @@ _RESULTS_OF: dict[str, str] = {
     "list": "ConversationList",
     "log": "Log LogEntry",
     "mcp": "HostConfigured McpServer",
-    "memory": (
-        "ActionDone ActionList MemoryAdded MemoryContext MemoryHits MemoryList MemoryPruned MemoryStats "
-        "MemoryUpdated MemoryView"
-    ),
     "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
     "merge_requests": "MergeRequestChanged MergeRequestList MergeRequestView",
     "message": "MessageAmended MessageAppended MessageView",
@@ -80,7 +76,6 @@ _RESULTS_OF: dict[str, str] = {
     "stats": "Stats",
     "statusline": "UsageStatus",
     "store": "ConfigList ConfigValue Diagnosis GarbageCollected Repaired StoreCreated Verification",
-    "summarize": "Summarized SummaryList Uncompacted",
     "tokens": "RanksFetched TokenCount TokenStatus",
     "usage": "Usage",
     "verify_signatures": "SignatureCheck",
@@ -95,7 +90,6 @@ WIRE_OF: dict[str, str] = {
     "log": "message",
     "search": "message",
     "stats": "conversation",
-    "summarize": "memory",
     "tokens": "context",
 }
 

@@ -40,8 +40,6 @@ _ROWS = {
     "fact-log": "cycles",
     "fact-run": "cycles",
     "proposed-fact-list": "proposals",
-    "memory-actions": "actions",
-    "memory-search": "hits",
     "range-diff": "pairs",
     "remote-conversations": "conversations",
     "search": "messages_found",
@@ -62,7 +60,7 @@ _IN_PIECES = frozenset({"evidence", "snippet", "operations"})  # pieces in JSON;
 def find_rows_key(document: Row, result: Result | None = None) -> str | None:
     """Return the key of a document's rows; None if the document itself is the row."""
     if result is not None and result.rows_in:
-        return result.rows_in
+        return None if result.is_one_row else result.rows_in
     kind = str(document["kind"])
     if kind in _ROWS:
         return _ROWS[kind]

@@ -909,8 +909,8 @@ MEMORY = {
     "no-actions": ActionList(actions=()),
     "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
     "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
-    "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
-    "prune-dry-run": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+    "pruned": MemoryPruned(removed=(ADDED.id,), remaining=1, dry_run=False, operation=OPERATION),
+    "prune-dry-run": MemoryPruned(removed=(ADDED.id,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
 HIT = SearchHit(
