@@ -131,16 +131,20 @@ class Result:
     """Base class of all results. What a subclass says about itself is not annotated, so that it is no field.
 
     Attributes:
-        rows_in: The key of the field that holds the rows; without one the result itself is the row.
+        rows_in: The key with the rows, or an attribute that the JSON does not have; without one the result is the row.
+        rows_seen: The same for a person, who sees other rows than a pipe has.
         is_one_row: `--fields` and `--format` select in the result itself, not in the rows.
         columns: The columns of the rows, or the lines of a result without rows.
+        can_undo: The operation of the result, if it has one, can be undone.
         empty: What a person reads instead of a table without rows.
     """
 
     rows_in: ClassVar[str] = ""
+    rows_seen: ClassVar[str] = ""
     is_one_row: ClassVar[bool] = False
     columns: ClassVar[tuple[Column, ...]] = ()
     empty: ClassVar[str] = ""
+    can_undo: ClassVar[bool] = True
 
     notes: tuple[Note, ...] = field(default=())
 

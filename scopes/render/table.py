@@ -78,7 +78,8 @@ def _write_sentence(result: Result, view: View) -> None:
 
 def _write_hints(result: Result, view: View) -> None:
     """Write what to do next, a line for each command line."""
-    steps = [UNDO_HINT] if getattr(result, "operation", None) is not None else []
+    is_undoable = result.can_undo and getattr(result, "operation", None) is not None
+    steps = [UNDO_HINT] if is_undoable else []
     if view.terminal and view.hints:
         for step in [*filter(None, result.next_step.split("\n")), *steps]:
             view.sentence(Span(step, "dim"))
@@ -87,10 +88,10 @@ def _write_hints(result: Result, view: View) -> None:
 def _write_rows(result: Result, view: View) -> None:
     """Write the rows; on a terminal as a table, with the sentence below it."""
     kind = type(result)
-    rows: Iterable[Any] = _rows(result)
     if not view.terminal:
-        _write_to_pipe(result, rows, view)
+        _write_to_pipe(result, _rows(result, kind.rows_in), view)
         return
+    rows = _rows(result, kind.rows_seen or kind.rows_in)
     columns = _seen(kind.columns, view, "terminal")
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
@@ -103,10 +104,14 @@ def _write_rows(result: Result, view: View) -> None:
     _write_hints(result, view)
 
 
-def _rows(result: Result) -> Iterable[Any]:
-    """Return the objects of the rows."""
-    kind = type(result)
-    rows: Iterable[Any] = next(key.read(result) for key in keys_of(kind) if key.name == kind.rows_in)
+def _rows(result: Result, name: str) -> Iterable[Any]:
+    """Return the objects of the rows in a key of the JSON, or in an attribute that the JSON does not have."""
+    rows: Iterable[Any]
+    for key in keys_of(type(result)):
+        if key.name == name:
+            rows = key.read(result)
+            return rows
+    rows = getattr(result, name)
     return rows
 
 
