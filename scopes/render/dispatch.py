@@ -38,7 +38,6 @@ _RESULTS_OF: dict[str, str] = {
     "conversation": (
         "BranchDeleted BranchRow ConversationCreated ConversationDeleted ConversationView DeletedList Renamed"
     ),
-    "decline": "PurgeDeclined",
     "diff": "Difference",
     "diff_commit": "CommitAccount",
     "facts": (
@@ -56,10 +55,7 @@ _RESULTS_OF: dict[str, str] = {
     "message": "MessageAmended MessageAppended MessageView",
     "operations": "OperationList OperationView Undone",
     "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",
-    "purge": "PurgeDone PurgePlanned",
-    "purge_offers": "PurgeOffers",
     "range_diff": "RangeDifference",
-    "redact": "ConversationRedacted",
     "remotes": (
         "BundleCreated BundleVerified Cloned DeletedOnRemote Fetched ManifestsFetched Pulled Pushed "
         "RemoteChanged RemoteConversationList RemoteList RemoteShown"
@@ -67,9 +63,7 @@ _RESULTS_OF: dict[str, str] = {
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
     "reproject": "Reprojected",
     "resume": "Resumption",
-    "retention": "RetentionStatus",
     "search": "Search SearchCoverage SearchHit",
-    "secrets": "SecretAllowed SecretExplained SecretList SecretRules SecretsScanned",
     "service_units": "ServiceUnit",
     "show_commits": "ConversationCommits",
     "skills": "SkillChanged",

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.secrets.scan import SecretRow, SecretsScanned
 from scopes.sync.bundles import BundleCreated, BundledConversation
 from scopes.sync.change_remotes import RemoteChanged
 from scopes.sync.pull import PulledBranch
@@ -77,22 +76,6 @@ def test_a_fetch_in_a_pipe_shows_the_beginning_of_a_long_prompt():
 def test_a_dry_run_says_that_nothing_was_sent():
     assert "nothing was sent to origin" in seen(refused(dry_run=True))
     assert "nothing was sent" not in seen(refused())
-
-
-def scanned(*rows):
-    """A scan that found something."""
-    return SecretsScanned(conversations=1, unchanged=0, messages=9, size_bytes=9, secrets=rows)
-
-
-def test_a_secret_in_many_places_is_one_row_on_a_terminal():
-    row = SecretRow(
-        "6073df6d" * 4, "github-token", "conv-001", "abcd1234" * 4, "parts[0].output.text", 12, allowed=False
-    )
-    text = seen(scanned(*[row] * 12))
-    assert [line.split()[3] for line in text.splitlines() if "github-token" in line] == ["12"]
-    assert "1 possible secret not allowed in 1 conversation." in text
-    assert "scopes secrets explain 6073df6d" in text
-    assert piped(scanned(*[row] * 12)).count("parts[0].output.text") == 12
 
 
 @pytest.mark.parametrize(
