@@ -164,7 +164,7 @@ class Result:
         return ""
 
     @property
-    def pairs(self) -> Mapping[str, object]:
+    def figures(self) -> Mapping[str, object]:
         """What a pipe gets instead of lines: a name and a value in each row; nested names as `tokens.output`."""
         return {}
 

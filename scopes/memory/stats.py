@@ -35,7 +35,7 @@ class MemoryStats(Result):
     newest: Time | None
 
     @property
-    def pairs(self) -> Mapping[str, object]:
+    def figures(self) -> Mapping[str, object]:
         """The counts."""
         return {
             "entries": self.total,

@@ -69,10 +69,8 @@ _RESULTS_OF: dict[str, str] = {
     "skills": "SkillChanged",
     "stats": "Stats",
     "statusline": "UsageStatus",
-    "store": "ConfigList ConfigValue Diagnosis GarbageCollected Repaired StoreCreated Verification",
     "tokens": "RanksFetched TokenCount TokenStatus",
     "usage": "Usage",
-    "verify_signatures": "SignatureCheck",
     "watch": "SourceRecorded",
     "why": "Why WhyLines",
 }

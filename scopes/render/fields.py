@@ -28,7 +28,6 @@ _ROWS = {
     "conversation-commits": "commits",
     "conversation-list": "conversations",
     "decision-candidates": "candidates",
-    "doctor": "checks",
     "file-list": "files",
     "log": "messages",
     "agent-list": "agents",
@@ -47,7 +46,6 @@ _ROWS = {
     "mcp-status": "servers",
     "skills-status": "skills",
     "token-status": "encodings",
-    "verification": "findings",
 }
 # Lists of a document or of its rows, each entry of which is a row together with the rest of it.
 _JOINED = {"conversation-commits": ("links",), "why": ("answers", "candidates")}

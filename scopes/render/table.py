@@ -19,8 +19,8 @@ UNDO_HINT = "undo with: scopes undo"
 _UNKNOWN_TIME = "-"
 _STYLES: dict[str, Style] = {"id": "id", "branch": "branch", "time": "time"}
 _WORDS: dict[Style, str] = {
-    "good": "available merged installed applied approved done passed ok resolved",
-    "warn": "away waiting open pending outdated stale",
+    "good": "good certain available merged installed applied approved done passed ok resolved",
+    "warn": "warning away waiting open pending outdated stale",
     "bad": "failed damaged rejected missing error expired",
     "dim": "closed withdrawn dismissed",
 }
@@ -44,7 +44,9 @@ def write_result(result: Result, view: View) -> None:
     elif kind.columns:
         _write_lines(result, view)
     elif kind.answer is not Result.answer:
-        if result.answer:
+        if view.terminal:
+            view.body(result.answer)
+        elif result.answer:
             view.exact(result.answer.removesuffix("\n") + "\n")
         _write_hints(result, view)
     else:
@@ -67,8 +69,8 @@ def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
             view.line(line)
     elif type(result).columns:
         _write_pipe_rows(type(result).columns, rows, view)
-    if result.remark:
-        view.aside(result.remark)
+    for line in filter(None, result.remark.split("\n")):
+        view.aside(line)
 
 
 def _write_sentence(result: Result, view: View) -> None:
@@ -123,9 +125,9 @@ def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View)
 
 def _write_lines(result: Result, view: View) -> None:
     """Write a line for each column that has a value: its heading and the value. Texts apart are below."""
-    if result.pairs and not view.terminal:
+    if result.figures and not view.terminal:
         names = plain_view.Column("Name"), plain_view.Column("Value")
-        view.rows(names, ((name, pipe_text(value, Column(name))) for name, value in _walk_pairs(result.pairs)))
+        view.rows(names, ((name, pipe_text(value, Column(name))) for name, value in _walk_figures(result.figures)))
         return
     seen = _seen(type(result).columns, view, "terminal" if view.terminal else "pipe")
     values = zip(seen, next(_values(seen, [result])), strict=True)
@@ -151,11 +153,11 @@ def _write_lines(result: Result, view: View) -> None:
     _write_hints(result, view)
 
 
-def _walk_pairs(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name and the value of each row of pairs."""
+def _walk_figures(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each row of figures."""
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _walk_pairs(value, f"{before}{name}.")
+            yield from _walk_figures(value, f"{before}{name}.")
         elif value is not None:
             yield f"{before}{name}", value
 

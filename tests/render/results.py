@@ -1769,7 +1769,7 @@ SAMPLES = {
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
         "gc-dry-run": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=None, expired_operations=1, expired_refs=1, dry_run=True,
-            loose_objects=12, operations=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
+            loose_objects=12, records=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
         ),
         "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,
