@@ -20,6 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Form: TypeAlias = Literal[
     "text",  # as it is, on a terminal cut at the width of the column; lists with commas, yes or no, objects as JSON
     "prose",  # whole: on a terminal wrapped in its column
+    "below",  # whole: on a terminal a line below the table, behind the first column; commands in it are not broken
     "id",  # its beginning on a terminal
     "branch",
     "agent",
@@ -126,6 +127,13 @@ class Column(NamedTuple):
         return self.title or self.path.rpartition(".")[2].replace("_", " ").capitalize()
 
 
+class Rows(NamedTuple):
+    """One more table of a result: the key with its rows, or an attribute that the JSON does not have."""
+
+    rows_in: str
+    columns: tuple[Column, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """Base class of all results. What a subclass says about itself is not annotated, so that it is no field.
@@ -136,6 +144,7 @@ class Result:
         is_one_row: `--fields` and `--format` select in the result itself, not in the rows.
         columns: The columns of the rows, or the lines of a result without rows.
         can_undo: The operation of the result, if it has one, can be undone.
+        further: Tables below the rows.
         empty: What a person reads instead of a table without rows.
     """
 
@@ -143,6 +152,7 @@ class Result:
     rows_seen: ClassVar[str] = ""
     is_one_row: ClassVar[bool] = False
     columns: ClassVar[tuple[Column, ...]] = ()
+    further: ClassVar[tuple[Rows, ...]] = ()
     empty: ClassVar[str] = ""
     can_undo: ClassVar[bool] = True
 

@@ -51,7 +51,7 @@ def make_document(result: Result) -> dict[str, object]:
     document: dict[str, object] = {"kind": result.kind}
     own: Callable[[], dict[str, object]] | None = getattr(result, "document", None)
     if own is not None:
-        return document | own()
+        return document | _mapping(own())
     return document | _fill({}, result, keys_of(type(result)), lazy=type(result).rows_in)
 
 
@@ -125,7 +125,7 @@ def _fill(target: dict[str, object], value: Any, keys: tuple[Key, ...], lazy: st
             if key.null:
                 target[key.name] = None
         elif key.inline:
-            target.update(plain(item))
+            target.update(plain(item) if not isinstance(item, Result) else _fill({}, item, keys_of(type(item))))
         elif not (key.omit_empty and not item):
             target[key.name] = LazyList(plain, item) if key.name == lazy else key.make(item)
     return target

@@ -69,6 +69,8 @@ def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
             view.line(line)
     elif type(result).columns:
         _write_pipe_rows(type(result).columns, rows, view)
+    for each in type(result).further:
+        _write_pipe_rows(each.columns, _rows(result, each.rows_in), view)
     for line in filter(None, result.remark.split("\n")):
         view.aside(line)
 
@@ -93,17 +95,28 @@ def _write_rows(result: Result, view: View) -> None:
     if not view.terminal:
         _write_to_pipe(result, _rows(result, kind.rows_in), view)
         return
-    rows = _rows(result, kind.rows_seen or kind.rows_in)
-    columns = _seen(kind.columns, view, "terminal")
-    now = now_nanoseconds()
-    cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
-             for row in _values(columns, rows)]  # fmt: skip
-    if cells:
-        view.draw(_table(columns, cells))
-    elif kind.empty:
+    is_drawn = False
+    for name, columns in ((kind.rows_seen or kind.rows_in, kind.columns), *kind.further):
+        is_drawn |= _draw_rows(_seen(columns, view, "terminal"), _rows(result, name), view)
+    if not is_drawn and kind.empty:
         view.line(kind.empty)
     _write_sentence(result, view)
     _write_hints(result, view)
+
+
+def _draw_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> bool:
+    """Draw a table if it has rows; return whether it has."""
+    now = now_nanoseconds()
+    cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
+             for row in _values(columns, rows)]  # fmt: skip
+    inside = [number for number, column in enumerate(columns) if column.form != "below"]
+    if cells:
+        view.draw(_table([columns[number] for number in inside], [[row[number] for number in inside] for row in cells]))
+    for row in cells:
+        for cell, column in zip(row, columns, strict=True):
+            if column.form == "below" and cell.text:
+                view.sentence(row[0], ": ", cell)
+    return bool(cells)
 
 
 def _rows(result: Result, name: str) -> Iterable[Any]:
@@ -119,6 +132,8 @@ def _rows(result: Result, name: str) -> Iterable[Any]:
 
 def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> None:
     seen = _seen(columns, view, "pipe", "template")
+    if not seen:
+        return
     texts = ([pipe_text(value, c) for value, c in zip(row, seen, strict=True)] for row in _values(seen, rows))
     view.rows([plain_view.Column(column.heading, hidden=column.on == "template") for column in seen], texts)
 
