@@ -295,15 +295,10 @@ class Diagnosis(Result):
         Column("name"),
         Column("state", form="state"),
         Column("detail", form="prose"),
-        Column("cure", on="pipe"),
+        Column("cure", form="below"),
     )
 
     checks: tuple[Check, ...]
-
-    @property
-    def next_step(self) -> str:
-        """What to do about each check."""
-        return "\n".join(f"{check.name}: {check.cure}" for check in self.checks if check.cure)
 
     @property
     @shown

@@ -56,10 +56,6 @@ _RESULTS_OF: dict[str, str] = {
     "operations": "OperationList OperationView Undone",
     "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",
     "range_diff": "RangeDifference",
-    "remotes": (
-        "BundleCreated BundleVerified Cloned DeletedOnRemote Fetched ManifestsFetched Pulled Pushed "
-        "RemoteChanged RemoteConversationList RemoteList RemoteShown"
-    ),
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
     "reproject": "Reprojected",
     "resume": "Resumption",

@@ -40,7 +40,6 @@ _ROWS = {
     "fact-run": "cycles",
     "proposed-fact-list": "proposals",
     "range-diff": "pairs",
-    "remote-conversations": "conversations",
     "search": "messages_found",
     "hooks-status": "hooks",
     "mcp-status": "servers",
