@@ -30,16 +30,16 @@ Form: TypeAlias = Literal[
     "money",  # US dollars
     "share",  # a number from 0 to 1, on a terminal as 75%
     "state",  # a word, on a terminal in the color of what it says
-    "path",  # on a terminal cut at its start
+    "path",  # on a terminal below ~, whole: on several lines if there is no room
     "body",  # of a result without rows: a text apart, below the others
     "lines",  # of a result without rows: a list, one item a line, below the others
 ]
 
 # For `dataclasses.field(metadata=...)`: how the JSON has a field. Two of them are joined with `|`.
-INLINE: Final[Mapping[str, Any]] = {"inline": True}  # the keys of its object stand in its place
-HIDDEN: Final[Mapping[str, Any]] = {"hidden": True}  # not at all
-OMIT_EMPTY: Final[Mapping[str, Any]] = {"omit_empty": True}  # not if it is empty, 0 or False
-NULL: Final[Mapping[str, Any]] = {"null": True}  # as null if it is None; other fields are left out then
+INLINE: Final[dict[str, Any]] = {"inline": True}  # the keys of its object stand in its place
+HIDDEN: Final[dict[str, Any]] = {"hidden": True}  # not at all
+OMIT_EMPTY: Final[dict[str, Any]] = {"omit_empty": True}  # not if it is empty, 0 or False
+NULL: Final[dict[str, Any]] = {"null": True}  # as null if it is None; other fields are left out then
 
 
 def named(key: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from shlex import quote
 
 from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, check_request, history, message_limit
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
@@ -25,7 +26,7 @@ from scopes.history.names import Revision, find_directory, find_root_commit, lis
 from scopes.history.sessions import find_successor, note_notes_branch
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
-from scopes.result import Note, Result
+from scopes.result import Note, Result, counted
 from scopes.secret_scan.shown import without_secrets
 from scopes.secrets.gates import clear_notes
 from scopes.store.objects import read_commit
@@ -89,6 +90,23 @@ class Resumption(Result):
     tokens: int = 0
     total: int = 0
     left_out: int = 0
+
+    @property
+    def answer(self) -> str:
+        """The command as one line of a shell."""
+        return self.shell
+
+    @property
+    def next_step(self) -> str:
+        """Why a new session is needed, and how to have one with all tool calls."""
+        if self.session != "new":
+            return ""
+        size = f"{counted(self.messages, 'message')}, {self.tokens} tokens"
+        where, agent = quote(f"{self.conversation}/{self.branch}"), quote(self.agent)
+        return (
+            f"a new session with {size} of history: {self.reason}\n"
+            f"with all tool calls, as a session of its own: scopes checkout {where} --to {agent}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,6 @@ _ROWS = {
     "proposed-fact-list": "proposals",
     "range-diff": "pairs",
     "search": "messages_found",
-    "hooks-status": "hooks",
-    "mcp-status": "servers",
-    "skills-status": "skills",
     "token-status": "encodings",
 }
 # Lists of a document or of its rows, each entry of which is a row together with the rest of it.

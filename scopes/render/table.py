@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ _WORDS: dict[Style, str] = {
 _STATES: dict[str, Style] = {word: style for style, words in _WORDS.items() for word in words.split()}
 _RIGHT = frozenset({"count", "size", "money", "share"})
 _WHOLE = frozenset({"id", "time", "count", "size", "money", "share", "state"})  # never shortened for want of room
+_WRAPPED = frozenset({"prose", "path"})
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
 
 
@@ -44,10 +46,10 @@ def write_result(result: Result, view: View) -> None:
     elif kind.columns:
         _write_lines(result, view)
     elif kind.answer is not Result.answer:
-        if view.terminal:
-            view.body(result.answer)
-        elif result.answer:
-            view.exact(result.answer.removesuffix("\n") + "\n")
+        if result.answer:
+            text = result.answer.expandtabs() if view.terminal else result.answer
+            view.exact(text.removesuffix("\n") + "\n")
+        _write_remark(result, view)
         _write_hints(result, view)
     else:
         raise TypeError(f"{kind.__name__} has no text rendering")
@@ -71,6 +73,10 @@ def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
         _write_pipe_rows(type(result).columns, rows, view)
     for each in type(result).further:
         _write_pipe_rows(each.columns, _rows(result, each.rows_in), view)
+    _write_remark(result, view)
+
+
+def _write_remark(result: Result, view: View) -> None:
     for line in filter(None, result.remark.split("\n")):
         view.aside(line)
 
@@ -236,6 +242,8 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
         text = short_id(text)
     elif form == "time" and value is not None:
         text = ago(text, now)
+    elif form == "path":
+        text = ", ".join(map(_below_home, value if isinstance(value, list) else [text]))
     elif isinstance(value, list) and value and isinstance(value[0], str):
         text = ", ".join(value)
     elif isinstance(value, dict) and all(isinstance(item, str | int) for item in value.values()):
@@ -243,6 +251,12 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = _number(value, form)
     return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
+
+
+def _below_home(path: str) -> str:
+    """Return a path with ~ in place of the home directory."""
+    home = os.path.expanduser("~")
+    return f"~{path.removeprefix(home)}" if home != os.sep and path.startswith(os.path.join(home, "")) else path
 
 
 def _number(value: Any, form: str) -> str:
@@ -268,10 +282,10 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[Span]]) -> Any:
             Text(column.heading),
             justify="right" if column.form in _RIGHT else "left",
             no_wrap=column.form in _WHOLE,
-            overflow="ellipsis",
+            overflow="fold" if column.form in _WRAPPED else "ellipsis",
         )
     for row in cells:
-        table.add_row(*(_text(row[number], wrap=columns[number].form == "prose") for number in kept))
+        table.add_row(*(_text(row[number], wrap=columns[number].form in _WRAPPED) for number in kept))
     return table
 
 

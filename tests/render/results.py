@@ -1569,8 +1569,8 @@ SAMPLES = {
         "serving-known": McpServer(address="http://127.0.0.1:8321/mcp"),
     },
     "install_states": {
-        "servers": McpStatus(servers=SERVER_STATES, home="/home/carol"),
-        "skills": SkillsStatus(skills=SKILL_STATES, home="/home/carol"),
+        "servers": McpStatus(servers=SERVER_STATES),
+        "skills": SkillsStatus(skills=SKILL_STATES),
     },
     "watch": {
         "recorded": SourceRecorded(
@@ -1592,7 +1592,7 @@ SAMPLES = {
         "shown": replace(HOOKS, changes=(FileChange(HOOK_FILE, "shown", HOOKS.changes[0].text),), shown=True),
         "removed": replace(HOOKS, changes=(FileChange(HOOK_FILE, "removed"),), advice=None),
         "absent": replace(HOOKS, changes=(FileChange(HOOK_FILE, "absent"),), advice=None),
-        "status": HooksStatus(hooks=HOOK_STATES, home="/home/carol"),
+        "status": HooksStatus(hooks=HOOK_STATES),
     },
     "secrets": {
         "scanned": SecretsScanned(conversations=3, unchanged=1, messages=40, size_bytes=90_000, secrets=SECRET_ROWS),

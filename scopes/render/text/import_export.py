@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.install_states import short_path
 from scopes.render.text.phrases import counted, format_size, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut
@@ -96,7 +95,7 @@ def render_found_transcripts(result: FoundTranscripts, view: View) -> None:
         Column("Newest"),
         Column("Folder", flexible=True, paths=True),
     )
-    view.rows(columns, (_found_cells(each, view, result.home) for each in result.agents), title="Transcripts")
+    view.rows(columns, (_found_cells(each, view) for each in result.agents), title="Transcripts")
     for each in result.agents:
         for problem in each.problems:
             view.aside(f"{each.agent}: {problem}")
@@ -106,7 +105,7 @@ def render_found_transcripts(result: FoundTranscripts, view: View) -> None:
         write_hint(view, "import what is new: scopes import")
 
 
-def _found_cells(found: FoundAgent, view: View, home: str) -> tuple[Cell, ...]:
+def _found_cells(found: FoundAgent, view: View) -> tuple[Cell, ...]:
     newest = found.newest or ""
     return (
         found.agent,
@@ -114,7 +113,7 @@ def _found_cells(found: FoundAgent, view: View, home: str) -> tuple[Cell, ...]:
         format_size(found.size) if view.terminal else str(found.size),
         Span(str(found.new), "good" if found.new else "dim"),
         ago(newest, now_nanoseconds()) if view.terminal and newest else newest,
-        ", ".join(short_path(folder, view, home) for folder in found.folders),
+        ", ".join(folder for folder in found.folders),
     )
 
 
