@@ -175,7 +175,10 @@ class Result:
 
     @property
     def figures(self) -> Mapping[str, object]:
-        """What a pipe gets instead of lines: a name and a value in each row; nested names as `tokens.output`."""
+        """What a pipe gets instead of lines: a name and a value in each row; nested names as `tokens.output`.
+
+        A list has a row for each of its values.
+        """
         return {}
 
     @property

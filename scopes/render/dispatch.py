@@ -43,7 +43,6 @@ _RESULTS_OF: dict[str, str] = {
         "EligibleAgents FactDecided FactList FactLog FactPromoted FactProposed FactRun FactView KeyAdded "
         "ProposedFactList ProposedFactView"
     ),
-    "import_export": "ExportSaved FoundTranscripts Imported SampleImported SiteSaved SourceVerification TracesNoted",
     "list": "ConversationList",
     "log": "Log LogEntry",
     "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
@@ -53,14 +52,12 @@ _RESULTS_OF: dict[str, str] = {
     "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",
     "range_diff": "RangeDifference",
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
-    "reproject": "Reprojected",
     "search": "Search SearchCoverage SearchHit",
     "show_commits": "ConversationCommits",
     "stats": "Stats",
     "statusline": "UsageStatus",
     "tokens": "RanksFetched TokenCount TokenStatus",
     "usage": "Usage",
-    "watch": "SourceRecorded",
     "why": "Why WhyLines",
 }
 NOUN_OF = {name: noun for noun, names in _RESULTS_OF.items() for name in names.split()}

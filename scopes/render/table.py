@@ -112,6 +112,8 @@ def _write_rows(result: Result, view: View) -> None:
 
 def _draw_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> bool:
     """Draw a table if it has rows; return whether it has."""
+    if not columns:
+        return False
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
              for row in _values(columns, rows)]  # fmt: skip
@@ -179,6 +181,8 @@ def _walk_figures(values: Mapping[str, Any], before: str = "") -> Iterator[tuple
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _walk_figures(value, f"{before}{name}.")
+        elif isinstance(value, list):
+            yield from ((f"{before}{name}", each) for each in value)
         elif value is not None:
             yield f"{before}{name}", value
 

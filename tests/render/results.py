@@ -1179,9 +1179,7 @@ SAMPLES = {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
-        "sources-report": WithOptions(
-            replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
-        ),
+        "sources-report": replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()).reported(),
         "list": FoundTranscripts(
             agents=(
                 FoundAgent(
@@ -1191,8 +1189,7 @@ SAMPLES = {
                     agent="Codex", folders=("/home/carol/.codex/sessions", "/srv/archived"), files=3, size=900, newest=CHANGED,
                     unknown=1, problems=("/srv/archived: cannot be read: Permission denied",),
                 ),
-            ),
-            home="/home/carol",
+            )
         ),
         "sources-dry-run": replace(IMPORTED, operation=None, dry_run=True, unchanged=2, skipped=(), notes=()),
     },
