@@ -7,7 +7,7 @@ of `--fields` and its table on a terminal are. The keys of the JSON are the name
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -15,6 +15,9 @@ _MAX_NAMED = 16
 _SHORT_ID = 8
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# A text that is one line, whatever it quotes; or several such lines.
+Lines: TypeAlias = str | Sequence[str]
 
 # How the value of a column is written.
 Form: TypeAlias = Literal[
@@ -164,7 +167,7 @@ class Result:
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Lines:
         """What has happened, as the line that a person reads, below the rows if there are any; empty: no such line."""
         return ""
 
@@ -182,12 +185,12 @@ class Result:
         return {}
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> Lines:
         """What a pipe is told beside the answer, as a note: what else is in the sentence that scripts get by --json."""
         return ""
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> Lines:
         """What a person may do next: lines, each with a whole command line. How to undo is said anyway."""
         return ""
 

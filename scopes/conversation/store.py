@@ -211,7 +211,7 @@ class GarbageCollected(Result):
         return None if self.records is None else tuple(record.id for record in self.records)
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """The sizes, and what was expired; of a dry run each operation and ref."""
         before = format_size(self.bytes_before)
         if self.bytes_after is None:
@@ -223,7 +223,7 @@ class GarbageCollected(Result):
             verb = "would expire" if self.dry_run else "expired"
             lines.append(f"{verb} {counted(self.expired_operations, 'operation')} and {refs}")
         lines += [f"{short_id(each.id)}  {in_seconds(each.time)}  {each.summary}" for each in self.records or ()]
-        return "\n".join([*lines, *(self.refs or ())])
+        return [*lines, *(self.refs or ())]
 
 
 def gc(

@@ -82,9 +82,9 @@ class Verification(Result):
         return f"{verdict}: {', '.join(counts)}, {counted(self.messages, 'message')} in {self.path}"
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """What to do about each defect."""
-        return "\n".join(f"{found.where}: {found.cure}" for found in self.findings if found.cure)
+        return [f"{found.where}: {found.cure}" for found in self.findings if found.cure]
 
     @property
     @shown
@@ -224,20 +224,20 @@ class Repaired(Result):
     quarantine: str | None
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was done, and what remains."""
         verb = "would be repaired" if self.dry_run else "repaired"
         lines = [f"{counted(len(self.repairs), 'defect')} {verb}"] if self.repairs else []
         moved = [f"Replaced files are in {self.quarantine}"] if self.quarantine else []
-        return "\n".join([*lines, self.remark, *moved])
+        return [*lines, *self.remark, *moved]
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """What remains."""
-        return "\n".join(
+        return [
             f"{found.severity}: {found.where}: {found.problem}; {found.cure or 'no cure is known'}"
             for found in self.remaining
-        )
+        ]
 
     @property
     def exit_code(self) -> int:
@@ -448,15 +448,15 @@ class SignatureCheck(Result):
         return [{**row, "name": row["message"] or row["oid"]} for row in rows]
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """The verdict, and how much was read."""
         good = sum(row.state == GOOD for row in self.signatures)
         verdict = "all good" if self.exit_code == 0 else "those that are there are good"
         verdict = "none" if not self.signatures else verdict if self.all_good else f"{good} good"
         lacking = counted(len(self.unsigned), "signature")
-        missing = f"{lacking} missing: they are required\n" if self.required and self.unsigned else ""
+        missing = [f"{lacking} missing: they are required"] if self.required and self.unsigned else []
         total = f"{counted(len(self.signatures), 'signature')} in {counted(self.commits, 'commit')} of {self.path}"
-        return f"{missing}{verdict}: {total}"
+        return [*missing, f"{verdict}: {total}"]
 
     @property
     def all_good(self) -> bool:

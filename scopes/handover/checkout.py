@@ -117,10 +117,10 @@ class CheckedOut(Result):
         return f"{self.shell}\n{self._outcome}" if self.dry_run else self.shell
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """Where the session is, and where the messages of the agent go."""
         adds = f"what {self.agent} adds is imported as {self.conversation}/{self.new_branch}"
-        return adds if self.dry_run else f"{self._outcome}\n{adds}"
+        return [adds] if self.dry_run else [self._outcome, adds]
 
     @property
     def _outcome(self) -> str:

@@ -97,16 +97,16 @@ class Resumption(Result):
         return self.shell
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """Why a new session is needed, and how to have one with all tool calls."""
         if self.session != "new":
-            return ""
+            return []
         size = f"{counted(self.messages, 'message')}, {self.tokens} tokens"
         where, agent = quote(f"{self.conversation}/{self.branch}"), quote(self.agent)
-        return (
-            f"a new session with {size} of history: {self.reason}\n"
-            f"with all tool calls, as a session of its own: scopes checkout {where} --to {agent}"
-        )
+        return [
+            f"a new session with {size} of history: {self.reason}",
+            f"with all tool calls, as a session of its own: scopes checkout {where} --to {agent}",
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class SkillsStatus(Result):
     skills: tuple[InstallState, ...]
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """What is outdated, and what to do."""
         return remark_outdated(self.skills)
 

@@ -71,9 +71,9 @@ class SkillChanged(Result):
     advice: str | None = None
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was done, and what is left to do."""
-        return "" if self.state == "shown" else "\n".join([self._done, self.advice or ""])
+        return [] if self.state == "shown" else [self._done, self.advice or ""]
 
     @property
     def answer(self) -> str:
@@ -81,9 +81,9 @@ class SkillChanged(Result):
         return self.text if self.state == "shown" else self.file
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """That the file is as before, and what is left to do."""
-        return "\n".join([self._done if self.state in {"unchanged", "absent"} else "", self.advice or ""])
+        return [self._done if self.state in {"unchanged", "absent"} else "", self.advice or ""]
 
     @property
     def next_step(self) -> str:

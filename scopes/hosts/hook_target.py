@@ -157,10 +157,10 @@ class HooksChanged(Result):
     changes: tuple[FileChange, ...]
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was done to each file, and what is left to do."""
         done = [_SENTENCES.get(each.state, "").format(file=each.file) for each in self.changes]
-        return "" if self.shown else "\n".join([*done, self.advice or ""])
+        return [] if self.shown else [*done, self.advice or ""]
 
     @property
     def answer(self) -> str:
@@ -171,19 +171,19 @@ class HooksChanged(Result):
         return "\n".join(f"# {each.file}\n{each.text}" if several else each.text for each in self.changes)
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """That a file is as before, and what is left to do."""
         same = [_SENTENCES[each.state].format(file=each.file) for each in self.changes if each.state in _SAME]
-        return "\n".join([*same, self.advice or ""])
+        return [*same, self.advice or ""]
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """Where the text goes, the file as it was, and how to remove the hooks."""
         if self.shown:
-            return "\n".join(f"goes into {each.file}" for each in self.changes)
+            return [f"goes into {each.file}" for each in self.changes]
         steps = [f"the file as it was: {each.backup}" for each in self.changes if each.backup is not None]
         is_added = any(each.state in {"added", "replaced"} for each in self.changes)
-        return "\n".join([*steps, *([f"to remove them: scopes hooks remove {quote(self.target)}"] if is_added else [])])
+        return [*steps, *([f"to remove them: scopes hooks remove {quote(self.target)}"] if is_added else [])]
 
 
 class HookTarget(Protocol):

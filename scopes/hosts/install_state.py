@@ -49,11 +49,11 @@ def columns_of(title: str) -> tuple[Column, ...]:
     )
 
 
-def remark_outdated(states: Sequence[InstallState]) -> str:
+def remark_outdated(states: Sequence[InstallState]) -> list[str]:
     """Return which of them are outdated, and what to do."""
-    return "\n".join(
+    return [
         f"{state.target}{' in this project' if state.in_project else ''} is outdated: {state.detail}; "
         f"to bring it up to date: {state.cure}"
         for state in states
         if state.condition == "outdated"
-    )
+    ]

@@ -92,9 +92,9 @@ class HostConfigured(Result):
     advice: str | None = None
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was done, and what is left to do."""
-        return "" if self.state == "shown" else "\n".join([self._done, self.advice or ""])
+        return [] if self.state == "shown" else [self._done, self.advice or ""]
 
     @property
     def answer(self) -> str:
@@ -102,17 +102,17 @@ class HostConfigured(Result):
         return self.text if self.state == "shown" else self.file
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """That the file is as before, and what is left to do."""
-        return "\n".join([self._done if self.state in {"unchanged", "absent"} else "", self.advice or ""])
+        return [self._done if self.state in {"unchanged", "absent"} else "", self.advice or ""]
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """Where the text goes, the file as it was, and how to remove the entry."""
         if self.state == "shown":
-            return f"goes into {self.file}"
+            return [f"goes into {self.file}"]
         remove = f"to remove it: scopes mcp remove {quote(self.host)}" if self.state in {"added", "replaced"} else ""
-        return "\n".join([remove, f"the file as it was: {self.backup}" if self.backup is not None else ""])
+        return [remove, f"the file as it was: {self.backup}" if self.backup is not None else ""]
 
     @property
     def _done(self) -> str:

@@ -29,7 +29,7 @@ class McpStatus(Result):
     servers: tuple[InstallState, ...]
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """What is outdated, and what to do."""
         return remark_outdated(self.servers)
 

@@ -74,19 +74,19 @@ class FoundTranscripts(Result):
     agents: tuple[FoundAgent, ...]
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What cannot be read, and files of no known format."""
         unknown = [
             f"{each.agent}: {counted(each.unknown, 'other file')} of no known format"
             for each in self.agents
             if each.unknown
         ]
-        return "\n".join([self.remark, *unknown])
+        return [*self.remark, *unknown]
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """What cannot be read."""
-        return "\n".join(f"{each.agent}: {problem}" for each in self.agents for problem in each.problems)
+        return [f"{each.agent}: {problem}" for each in self.agents for problem in each.problems]
 
     @property
     def next_step(self) -> str:

@@ -244,7 +244,7 @@ class Imported(Result):
         return () if self.is_empty or self._instead else self.conversations
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What the bytes of a report became, how much was read, and what was skipped."""
         accounts = self.accounts
         short = [source for source in accounts if source.accounted_bytes != source.size]
@@ -253,7 +253,7 @@ class Imported(Result):
             lines.append("every byte of every file is accounted for")
         lines += self._details
         if self._instead or self.is_empty:
-            return "\n".join([*lines, self._instead])
+            return [*lines, self._instead]
         size = format_size(sum(source.size for source in self.sources))
         new = counted(sum(row.new_messages for row in self.conversations), "new message")
         would = "would be imported: " if self.dry_run else ""
@@ -261,12 +261,12 @@ class Imported(Result):
         lines.append(f"{would}{counted(len(self.sources), 'source')}, {size}: {new} in {where}")
         lines += [f"{source.path}: {problem}" for source in self.sources for problem in source.problems[:3]]
         lines += [f"skipped {found.path}: {found.reason}" for found in self.skipped if not found.noted]
-        return "\n".join([*lines, self._unchanged])
+        return [*lines, self._unchanged]
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """What else is to know for scripts."""
-        return "\n".join([*self._details, self._unchanged])
+        return [*self._details, self._unchanged]
 
     @property
     def _details(self) -> list[str]:

@@ -35,13 +35,13 @@ class HooksStatus(Result):
     hooks: tuple[HookState, ...]
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """What is outdated, and what to do."""
-        return "\n".join(
+        return [
             f"{row.target} is outdated: {row.detail}; what to do: {row.cure}"
             for row in self.hooks
             if row.condition == "outdated"
-        )
+        ]
 
 
 def hooks_status(environment: HookEnvironment, state_directory: str, names: tuple[str, ...] = ()) -> HooksStatus:

@@ -66,18 +66,19 @@ class Summarized(Result):
     operation: OperationId | None = None
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was summarized, the size of the summary, and its text."""
         done = ("" if self.id else "would have ") + ("compacted" if self.compact else "summarized")
         before = f" after the compaction {short_id(self.earlier)}" if self.earlier else ""
         name = f" in {short_id(self.id)}" if self.id else ""
         about = "" if self.counted == "exact" else "~"
-        return (
-            f"{done} {counted(self.messages, 'message')} with text of {self.conversation}/{self.branch}"
-            f"{before}{name} ({self.method})\n"
-            f"Tokens: {about}{self.summary_tokens:,} of {about}{self.original_tokens:,} in texts, without tool calls"
-            f" ({self.ratio:.0%})\n{self.text}"
-        )
+        whose = f"{counted(self.messages, 'message')} with text of {self.conversation}/{self.branch}{before}"
+        tokens = f"{about}{self.summary_tokens:,} of {about}{self.original_tokens:,} in texts, without tool calls"
+        return [
+            f"{done} {whose}{name} ({self.method})",
+            f"Tokens: {tokens} ({self.ratio:.0%})",
+            *self.text.split("\n"),
+        ]
 
     @property
     def answer(self) -> str:

@@ -166,11 +166,10 @@ class PurgeDone(Result):
         return len(self.left)
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was purged and searched, and what is left."""
-        places = "".join(f"\n{place}" for place in self.left)
-        left = f"it is still in:{places}" if places else "nothing is left."
-        return f"Purged {self._purged} for good.\n{self._searched}: {left}"
+        left = "it is still in:" if self.left else "nothing is left."
+        return [f"Purged {self._purged} for good.", f"{self._searched}: {left}", *self.left]
 
     @property
     def remark(self) -> str:

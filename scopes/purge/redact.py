@@ -62,10 +62,10 @@ class ConversationRedacted(Result):
     operation: OperationId
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was made, and where the map of its messages is."""
         what = f"{counted(self.secrets, 'secret')} masked in {counted(self.messages, 'message')}"
-        return f"{self.source} copied as {self.conversation}: {what}\nMap: {self.map_ref}"
+        return [f"{self.source} copied as {self.conversation}: {what}", f"Map: {self.map_ref}"]
 
     @property
     def answer(self) -> str:

@@ -72,13 +72,13 @@ class RetentionStatus(Result):
     files_kept: tuple[str, ...] = ()
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """The rules."""
         rules = [
             f"{rule.project}: {rule.age}, {counted(rule.conversations, 'conversation')}, {rule.due:,} due"
             for rule in self.rules
         ]
-        return "\n".join(["Rules:", *rules] if rules else [])
+        return ["Rules:", *rules] if rules else []
 
 
 def read_retention(repository: Repository) -> RetentionStatus:

@@ -13,7 +13,7 @@ from scopes.render.color import Style
 from scopes.render.document import keys_of, plain
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
-from scopes.result import Column, Result, format_size, short_id
+from scopes.result import Column, Lines, Result, format_size, short_id
 from scopes.sanitize import PRESENTATION, clean, clean_line
 
 UNDO_HINT = "undo with: scopes undo"
@@ -76,13 +76,18 @@ def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
     _write_remark(result, view)
 
 
+def _lines(text: Lines) -> list[str]:
+    """Return the lines that are not empty."""
+    return [line for line in ([text] if isinstance(text, str) else text) if line]
+
+
 def _write_remark(result: Result, view: View) -> None:
-    for line in filter(None, result.remark.split("\n")):
+    for line in _lines(result.remark):
         view.aside(line)
 
 
 def _write_sentence(result: Result, view: View) -> None:
-    for line in filter(None, result.sentence.split("\n")):
+    for line in _lines(result.sentence):
         view.sentence(line)
 
 
@@ -91,7 +96,7 @@ def _write_hints(result: Result, view: View) -> None:
     is_undoable = result.can_undo and getattr(result, "operation", None) is not None
     steps = [UNDO_HINT] if is_undoable else []
     if view.terminal and view.hints:
-        for step in [*filter(None, result.next_step.split("\n")), *steps]:
+        for step in [*_lines(result.next_step), *steps]:
             view.sentence(Span(step, "dim"))
 
 

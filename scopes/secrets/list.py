@@ -114,9 +114,9 @@ class SecretList(Result):
     secrets: tuple[SecretGroup, ...]
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """The commands after which secrets no longer leave."""
-        return cure_steps(cure for each in self.secrets for cure in each.cure) if self.secrets else _SCAN
+        return cure_steps(cure for each in self.secrets for cure in each.cure) if self.secrets else [_SCAN]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,15 +163,15 @@ class SecretExplained(Result):
         ]
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """How to see it, and what to do about it."""
         if not self.places or self.allowed is not None:
-            return ""
-        first, steps = self.places[0], [cure_steps(self.cures)]
+            return []
+        first, steps = self.places[0], cure_steps(self.cures)
         if first.message is not None:
             steps.append(f"see it: scopes cat {quote(first.conversation)} {quote(short_id(first.message))}")
         steps.append(f"if it is no secret: scopes secrets allow {quote(short_id(self.id))} --reason TEXT")
-        return "\n".join(steps)
+        return steps
 
     @property
     def cures(self) -> tuple[str, ...]:
@@ -182,11 +182,12 @@ class SecretExplained(Result):
         return tuple(cure for conversation, rows in found.items() for cure in _cures(conversation, rows))
 
 
-def cure_steps(cures: Iterable[str]) -> str:
+def cure_steps(cures: Iterable[str]) -> list[str]:
     """Return the commands after which secrets no longer leave, as what to do next."""
     commands = [*dict.fromkeys(cures)]
-    more = f"\n{len(commands) - _MAX_CURES:,} more: scopes secrets explain ID" if len(commands) > _MAX_CURES else ""
-    return "\n".join(f"to push without it: {command}" for command in commands[:_MAX_CURES]) + more
+    steps = [f"to push without it: {command}" for command in commands[:_MAX_CURES]]
+    more = len(commands) - _MAX_CURES
+    return [*steps, *([f"{more:,} more: scopes secrets explain ID"] if more > 0 else [])]
 
 
 def list_secrets(

@@ -136,16 +136,16 @@ class SecretsScanned(Result):
         return f"{found} in {counted(self.conversations, 'conversation')}{unchanged}."
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """How to see the places, and what to do about them."""
         still = {row.id for row in self.secrets if not row.allowed}
         if not still:
-            return ""
+            return []
         name = quote(short_id(next(iter(still)))) if len(still) == 1 else "ID"
-        return (
-            f"all places of one: scopes secrets explain {name}\n"
-            f"if one is real, revoke it; if it is none: scopes secrets allow {name} --reason TEXT"
-        )
+        return [
+            f"all places of one: scopes secrets explain {name}",
+            f"if one is real, revoke it; if it is none: scopes secrets allow {name} --reason TEXT",
+        ]
 
     @property
     def exit_code(self) -> int:

@@ -63,17 +63,17 @@ class RemoteChanged(Result):
     default: bool = False
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was changed."""
         if self.change == "removed":
-            return f"Removed the remote {self.name} ({self.address})"
+            return [f"Removed the remote {self.name} ({self.address})"]
         if self.before is None:
             number = self.conversations
-            has = "" if number is None else f"\nit has {number} {plural(number, 'conversation')}"
-            return f"Added the remote {self.name} ({self.address}){has}"
+            has = "" if number is None else f"it has {number} {plural(number, 'conversation')}"
+            return [f"Added the remote {self.name} ({self.address})", has]
         if self.change == "renamed":
-            return f"Renamed the remote from {self.before} to {self.name}"
-        return f"Moved the remote {self.name} from {self.before} to {self.address}"
+            return [f"Renamed the remote from {self.before} to {self.name}"]
+        return [f"Moved the remote {self.name} from {self.before} to {self.address}"]
 
     @property
     def answer(self) -> str:

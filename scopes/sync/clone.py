@@ -52,14 +52,14 @@ class Cloned(Result):
         return {"path": self.path, **values}
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """Where the store is, and what is in it."""
         if self.listed is not None:
-            return f"Made a store at {self.path}\n{self.listed.sentence}"
+            return [f"Made a store at {self.path}", self.listed.sentence]
         rows = () if self.fetched is None else self.fetched.conversations
         number = sum(row.status in {"new", "updated"} for row in rows)
         of_all = "" if number == len(rows) else f" of {len(rows):,}"
-        return f"Cloned {number:,}{of_all} {plural(len(rows), 'conversation')} into {self.path}"
+        return [f"Cloned {number:,}{of_all} {plural(len(rows), 'conversation')} into {self.path}"]
 
     @property
     def answer(self) -> str:

@@ -116,12 +116,12 @@ class Pushed(Result):
         return [row for row in self.conversations if row.is_shown]
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was not sent."""
         return self.remark
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """The same for a pipe."""
         lines = [f"nothing was sent to {self.remote}: this was a dry run"] if self.dry_run else []
         if self.unchanged:
@@ -130,7 +130,7 @@ class Pushed(Result):
             lines.append(f"{self.remote} had everything of {number}{seen}")
         elif not self.conversations:
             lines.append("there was no conversation to push")
-        return "\n".join(lines)
+        return lines
 
     @property
     def exit_code(self) -> int:

@@ -17,6 +17,6 @@ class McpServer(Result):
     token: str | None = None
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """The address, and a new token."""
-        return f"serving {self.address}" + (f"\ntoken: {self.token}" if self.token is not None else "")
+        return [f"serving {self.address}", f"token: {self.token}" if self.token is not None else ""]
