@@ -7,7 +7,7 @@ of `--fields` and its table on a terminal are. The keys of the JSON are the name
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -17,10 +17,14 @@ _BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# A text that is one line, whatever it quotes; or several such lines.
+Lines: TypeAlias = str | Sequence[str]
+
 # How the value of a column is written.
 Form: TypeAlias = Literal[
     "text",  # as it is, on a terminal cut at the width of the column; lists with commas, yes or no, objects as JSON
     "prose",  # whole: on a terminal wrapped in its column
+    "below",  # whole: on a terminal a line below the table, behind the first column; commands in it are not broken
     "id",  # its beginning on a terminal
     "branch",
     "agent",
@@ -31,7 +35,7 @@ Form: TypeAlias = Literal[
     "share",  # a number from 0 to 1, on a terminal as 75%
     "state",  # a word, on a terminal in the color of what it says
     "json",
-    "path",  # whole, on a terminal broken over several lines
+    "path",  # on a terminal below ~, whole: on several lines if there is no room
     "body",  # of a result without rows: a text apart, below the others
     "lines",  # of a result without rows: a list, one item a line, below the others
 ]
@@ -139,6 +143,13 @@ class Column(NamedTuple):
         return self.title or self.path.rpartition(".")[2].replace("_", " ").capitalize()
 
 
+class Rows(NamedTuple):
+    """One more table of a result: the key with its rows, or an attribute that the JSON does not have."""
+
+    rows_in: str
+    columns: tuple[Column, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """Base class of all results. What a subclass says about itself is not annotated, so that it is no field.
@@ -148,6 +159,7 @@ class Result:
         rows_seen: The same for a person, who sees other rows than a pipe has.
         is_one_row: `--fields` and `--format` select in the result itself, not in the rows.
         columns: The columns of the rows, or the lines of a result without rows.
+        further: Tables below the rows.
         can_undo: The operation of the result, if it has one, can be undone.
         empty: What a person reads instead of a table without rows.
     """
@@ -156,6 +168,7 @@ class Result:
     rows_seen: ClassVar[str] = ""
     is_one_row: ClassVar[bool] = False
     columns: ClassVar[tuple[Column, ...]] = ()
+    further: ClassVar[tuple[Rows, ...]] = ()
     empty: ClassVar[str] = ""
     can_undo: ClassVar[bool] = True
 
@@ -167,7 +180,7 @@ class Result:
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Lines:
         """What has happened, as the line that a person reads, below the rows if there are any; empty: no such line."""
         return ""
 
@@ -178,16 +191,19 @@ class Result:
 
     @property
     def figures(self) -> Mapping[str, object]:
-        """What a pipe gets instead of lines: a name and a value in each row; nested names as `tokens.output`."""
+        """What a pipe gets instead of lines: a name and a value in each row; nested names as `tokens.output`.
+
+        A list has a row for each of its values.
+        """
         return {}
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> Lines:
         """What a pipe is told beside the answer, as a note: what else is in the sentence that scripts get by --json."""
         return ""
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> Lines:
         """What a person may do next: lines, each with a whole command line. How to undo is said anyway."""
         return ""
 

@@ -25,8 +25,7 @@ from scopes.importers.repeated_import import RepeatedImport, StoreState, prepare
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
 from scopes.render.progress import progress
-from scopes.render.text.phrases import counted, format_size
-from scopes.result import Note, Result
+from scopes.result import Note, Result, counted, format_size
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository, empty_store
 

@@ -238,11 +238,11 @@ class ProposedFactView(Result):
         return confidence(self.row.proposal.confidence)
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """How to decide about one that waits."""
         name = f"{quote(self.row.conversation)} {quote(self.row.name)}"
-        decide = f"accept it: scopes facts accept {name}\nreject it: scopes facts reject {name} --reason TEXT"
-        return decide if self.row.state in {"pending", "refine"} else ""
+        decide = [f"accept it: scopes facts accept {name}", f"reject it: scopes facts reject {name} --reason TEXT"]
+        return decide if self.row.state in {"pending", "refine"} else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,13 +259,13 @@ class FactLog(Result):
     cycles: tuple[Cycle, ...]
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """The traces of agents, and what people decided."""
         ran = [(f"  cycle {cycle.number}, {each.name}", each.traces) for cycle in self.cycles for each in cycle.ran]
         lines = [f"{who}: {trace}" for who, traces in ran for trace in traces]
         if self.decisions:
             lines += ["Decisions:", *(f"  {each.subject}: {each.story}" for each in self.decisions)]
-        return "\n".join(lines)
+        return lines
 
 
 class Effect(NamedTuple):
@@ -309,9 +309,9 @@ class FactOrder(FactLog):
         ]
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """The rows say it all."""
-        return ""
+        return []
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,14 +99,14 @@ class FactRun(Result):
         return f"{_ENDINGS.get(self.ending, self.ending)}: {counts}"
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """The same, and what waits."""
-        return f"{self.sentence}\n{self._waiting}"
+        return [self.sentence, self._waiting]
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> list[str]:
         """How to see what waits, and how to take the cycles back."""
-        return "\n".join((self._waiting, "undo with: scopes undo" if self.operations else ""))
+        return [self._waiting, "undo with: scopes undo" if self.operations else ""]
 
     @property
     def _waiting(self) -> str:

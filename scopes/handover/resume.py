@@ -24,7 +24,7 @@ from scopes.history.names import Revision, find_directory, find_root_commit, res
 from scopes.history.sessions import find_successor, note_notes_branch
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
-from scopes.result import Note, Result
+from scopes.result import Note, Result, counted
 from scopes.secret_scan.shown import without_secrets
 from scopes.secrets.gates import clear_notes
 from scopes.store.objects import read_commit
@@ -86,6 +86,23 @@ class Resumption(Result):
     tokens: int = 0
     total: int = 0
     left_out: int = 0
+
+    @property
+    def answer(self) -> str:
+        """The command as one line of a shell."""
+        return self.shell
+
+    @property
+    def next_step(self) -> list[str]:
+        """Why a new session is needed, and how to have one with all tool calls."""
+        if self.session != "new":
+            return []
+        size = f"{counted(self.messages, 'message')}, {self.tokens} tokens"
+        where, agent = shlex.quote(f"{self.conversation}/{self.branch}"), shlex.quote(self.agent)
+        return [
+            f"a new session with {size} of history: {self.reason}",
+            f"with all tool calls, as a session of its own: scopes checkout {where} --to {agent}",
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,15 @@ class MemoryContext(Result):
     """The text with its entries' ids, oldest first; `omitted` is the number of entries that did not fit."""
 
     text: str
+    characters: int
+    max_characters: int
     entries: tuple[str, ...]
     omitted: int
-    max_characters: int
+
+    @property
+    def answer(self) -> str:
+        """The text."""
+        return self.text
 
 
 def context(
@@ -120,8 +126,10 @@ def write_context(
         else:
             omitted += 1
     chosen.reverse()
+    whole = _with_heading("".join(text for _, text in chosen), mark) if chosen else ""
     return MemoryContext(
-        text=_with_heading("".join(text for _, text in chosen), mark) if chosen else "",
+        text=whole,
+        characters=len(whole),
         entries=tuple(entry.id for entry, _ in chosen),
         omitted=omitted,
         max_characters=max_characters,

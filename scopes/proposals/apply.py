@@ -79,12 +79,12 @@ class ProposalTested(Result):
     expired: tuple[MessageId, ...] = ()
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """Whether it can be applied, and what would expire."""
         outcome = "would stop on a conflict" if self.conflicts else "can be applied"
         lines = [f"proposal {short_id(self.proposal.id)} for {self.proposal.entity} {outcome}"]
         lines += [f"would expire: {', '.join(map(short_id, self.expired))}"] if self.expired else []
-        return "\n".join(lines)
+        return lines
 
     @property
     @shown

@@ -79,11 +79,11 @@ class ProposalCreated(Result):
         return PENDING
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """What was proposed, to whom it was sent, and what it replaces."""
         lines = [f"proposed {short_id(self.id)} for {self.entity_type}/{self.entity_id}"]
         lines += [f"    {describe_change(change)}" for change in self.changes]
-        return "\n".join([*lines, *filter(None, [self.remark])])
+        return [*lines, *self.remark]
 
     @property
     def answer(self) -> str:
@@ -91,11 +91,11 @@ class ProposalCreated(Result):
         return self.id
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """To whom it was sent, and what it replaces."""
         lines = describe_receivers(self.delivered_to, self.queued_for).split("; ")
         lines += [f"supersedes {', '.join(map(short_id, self.supersedes))}"] if self.supersedes else []
-        return "\n".join(filter(None, lines))
+        return lines
 
     @property
     def next_step(self) -> str:

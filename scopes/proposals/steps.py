@@ -94,14 +94,14 @@ class ProposalReviewed(Result):
     waiting_for: tuple[str, ...] = ()
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> list[str]:
         """The new state and the values that were changed."""
         proposal = self.proposal
         verb = "is still" if self.waiting_for or self.decision == "outcome" else "is now"
         state = "rolled back" if self.decision == "rollback" else proposal.shown_state
         lines = [f"proposal {short_id(proposal.id)} for {proposal.entity} {verb} {state}"]
         lines += [f"    {each.field}: {each.texts['current']} -> {each.texts['after']}" for each in self.values]
-        return "\n".join([*lines, *filter(None, [self.remark])])
+        return [*lines, *self.remark]
 
     @property
     def answer(self) -> str:
@@ -109,11 +109,11 @@ class ProposalReviewed(Result):
         return self.proposal.id
 
     @property
-    def remark(self) -> str:
+    def remark(self) -> list[str]:
         """Who has to approve it too, and what has expired."""
         lines = [f"waiting for the approval of {', '.join(self.waiting_for)}"] if self.waiting_for else []
         lines += [f"expired: {', '.join(map(short_id, self.expired))}"] if self.expired else []
-        return "\n".join(lines)
+        return lines
 
     @property
     def next_step(self) -> str:

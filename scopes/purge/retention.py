@@ -19,7 +19,7 @@ from scopes.history.names import conversation_ids, find_directory
 from scopes.ids import ConversationId
 from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge_chosen
 from scopes.purge.selection import PurgeRequest
-from scopes.result import Note, Result, plural
+from scopes.result import Column, Note, Result, counted, plural
 from scopes.store.config import RETENTION_SETTING
 from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project, name_of
@@ -57,9 +57,28 @@ class RetentionStatus(Result):
     files_kept: files outside of the store that may have content of them; known once the purge was planned
     """
 
+    rows_in = "due"
+    is_one_row = True
+    columns = (
+        Column("conversation"),
+        Column("project"),
+        Column("newest", "Last message", "time"),
+        Column("age", "Kept for"),
+        Column("title"),
+    )
+
     rules: tuple[RetentionRule, ...]
     due: tuple[DueConversation, ...]
     files_kept: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> list[str]:
+        """The rules."""
+        rules = [
+            f"{rule.project}: {rule.age}, {counted(rule.conversations, 'conversation')}, {rule.due:,} due"
+            for rule in self.rules
+        ]
+        return ["Rules:", *rules] if rules else []
 
 
 def read_retention(repository: Repository) -> RetentionStatus:

@@ -27,7 +27,6 @@ _RESULTS_OF: dict[str, str] = {
     "bisect": "Bisection",
     "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
-    "checkout": "CheckedOut",
     "claims": "BlameList",
     "collaborations": "CollaborationReport",
     "conflicts": "ConflictList ConflictResolved ConflictView",
@@ -36,46 +35,20 @@ _RESULTS_OF: dict[str, str] = {
     "conversation": (
         "BranchDeleted BranchRow ConversationCreated ConversationDeleted ConversationView DeletedList Renamed"
     ),
-    "decline": "PurgeDeclined",
     "diff": "Difference",
     "diff_commit": "CommitAccount",
-    "hooks": "HooksChanged HooksStatus",
-    "import_export": "ExportSaved FoundTranscripts Imported SampleImported SiteSaved SourceVerification TracesNoted",
-    "install_states": "McpStatus SkillsStatus",
     "list": "ConversationList",
     "log": "Log LogEntry",
-    "mcp": "HostConfigured McpServer",
-    "memory": (
-        "ActionDone ActionList MemoryAdded MemoryContext MemoryHits MemoryList MemoryPruned MemoryStats "
-        "MemoryUpdated MemoryView"
-    ),
     "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
     "message": "MessageAmended MessageAppended MessageView",
-    "purge": "PurgeDone PurgePlanned",
-    "purge_offers": "PurgeOffers",
     "range_diff": "RangeDifference",
-    "redact": "ConversationRedacted",
-    "remotes": (
-        "BundleCreated BundleVerified Cloned DeletedOnRemote Fetched ManifestsFetched Pulled Pushed "
-        "RemoteChanged RemoteConversationList RemoteList RemoteShown"
-    ),
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
-    "reproject": "Reprojected",
-    "resume": "Resumption",
-    "retention": "RetentionStatus",
     "search": "Search SearchCoverage SearchHit",
-    "secrets": "SecretAllowed SecretExplained SecretList SecretRules SecretsScanned",
-    "service_units": "ServiceUnit",
     "show_commits": "ConversationCommits",
-    "skills": "SkillChanged",
     "stats": "Stats",
     "statusline": "UsageStatus",
-    "store": "ConfigList ConfigValue Diagnosis GarbageCollected Repaired StoreCreated Verification",
-    "summarize": "Summarized SummaryList Uncompacted",
     "tokens": "RanksFetched TokenCount TokenStatus",
     "usage": "Usage",
-    "verify_signatures": "SignatureCheck",
-    "watch": "SourceRecorded",
     "why": "Why WhyLines",
 }
 NOUN_OF = {name: noun for noun, names in _RESULTS_OF.items() for name in names.split()}
@@ -85,7 +58,6 @@ WIRE_OF: dict[str, str] = {
     "log": "message",
     "search": "message",
     "stats": "conversation",
-    "summarize": "memory",
     "tokens": "context",
 }
 

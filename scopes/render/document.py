@@ -54,7 +54,7 @@ def make_document(result: Result) -> dict[str, object]:
     document: dict[str, object] = {"kind": result.kind}
     own: Callable[[], dict[str, object]] | None = getattr(result, "document", None)
     if own is not None:
-        return document | own()
+        return document | _mapping(own())
     return document | _fill({}, result, keys_of(type(result)), lazy=type(result).rows_in)
 
 
@@ -120,7 +120,7 @@ def _fill(target: dict[str, object], value: Any, keys: tuple[Key, ...], lazy: st
             if key.null:
                 target[key.name] = None
         elif key.inline:
-            target.update(key.make(item))
+            target.update(_fill({}, item, keys_of(type(item))) if isinstance(item, Result) else key.make(item))
         elif not (key.omit_empty and not item):
             is_lazy = key.name == lazy and isinstance(item, Sequence) and not isinstance(item, tuple | list)
             target[key.name] = LazyList(plain, item) if is_lazy else key.make(item)

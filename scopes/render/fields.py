@@ -25,20 +25,12 @@ _ROWS = {
     "usage": "rows",
     "conversation-commits": "commits",
     "conversation-list": "conversations",
-    "doctor": "checks",
     "log": "messages",
     "fact-log": "cycles",
     "proposed-fact-list": "proposals",
-    "memory-actions": "actions",
-    "memory-search": "hits",
     "range-diff": "pairs",
-    "remote-conversations": "conversations",
     "search": "messages_found",
-    "hooks-status": "hooks",
-    "mcp-status": "servers",
-    "skills-status": "skills",
     "token-status": "encodings",
-    "verification": "findings",
 }
 # Lists of a document or of its rows, each entry of which is a row together with the rest of it.
 _JOINED = {"conversation-commits": ("links",), "why": ("answers", "candidates")}
@@ -50,8 +42,8 @@ _IN_PIECES = frozenset({"evidence", "snippet", "operations"})  # pieces in JSON;
 
 def find_rows_key(document: Row, result: Result | None = None) -> str | None:
     """Return the key of a document's rows; None if the document itself is the row."""
-    if result is not None and result.rows_in in document:
-        return None if result.is_one_row else result.rows_in
+    if result is not None and result.rows_in:
+        return None if result.is_one_row or result.rows_in not in document else result.rows_in
     kind = str(document["kind"])
     if kind in _ROWS:
         return _ROWS[kind]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from scopes.render.color import Style
 from scopes.render.document import keys_of, plain
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
-from scopes.result import Column, Result, format_size, short_id
+from scopes.result import Column, Lines, Result, format_size, short_id
 from scopes.sanitize import PRESENTATION, clean, clean_line
 
 UNDO_HINT = "undo with: scopes undo"
@@ -22,8 +23,8 @@ _ID = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[a-z2-7]{26})(?![\w-])")  # which p
 _MAX_LINES = 20  # of a list on a terminal
 _STYLES: dict[str, Style] = {"id": "id", "branch": "branch", "time": "time"}
 _WORDS: dict[Style, str] = {
-    "good": "available merged installed applied approved done passed ok resolved",
-    "warn": "away waiting open pending outdated stale",
+    "good": "good certain available merged installed applied approved done passed ok resolved",
+    "warn": "warning away waiting open pending outdated stale",
     "bad": "failed damaged rejected missing error expired",
     "dim": "closed withdrawn dismissed",
 }
@@ -32,6 +33,7 @@ _RIGHT = frozenset({"count", "size", "money", "share"})
 _WHOLE = frozenset(
     {"id", "branch", "time", "count", "size", "money", "share", "state"}
 )  # never shortened for want of room
+_WRAPPED = frozenset({"prose", "path"})
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
 
 
@@ -50,7 +52,9 @@ def write_result(result: Result, view: View) -> None:
         _write_lines(result, view)
     elif kind.answer is not Result.answer:
         if result.answer:
-            view.exact(result.answer.removesuffix("\n") + "\n")
+            text = result.answer.expandtabs() if view.terminal else result.answer
+            view.exact(text.removesuffix("\n") + "\n")
+        _write_remark(result, view)
         _write_hints(result, view)
     else:
         raise TypeError(f"{kind.__name__} has no text rendering")
@@ -72,18 +76,29 @@ def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
             view.line(line)
     elif type(result).columns:
         _write_pipe_rows(type(result).columns, rows, view)
-    for line in filter(None, result.remark.split("\n")):
+    for each in type(result).further:
+        _write_pipe_rows(each.columns, _rows(result, each.rows_in), view)
+    _write_remark(result, view)
+
+
+def _lines(text: Lines) -> list[str]:
+    """Return the lines that are not empty."""
+    return [line for line in ([text] if isinstance(text, str) else text) if line]
+
+
+def _write_remark(result: Result, view: View) -> None:
+    for line in _lines(result.remark):
         view.aside(line)
 
 
 def _write_sentence(result: Result, view: View) -> None:
-    for line in filter(None, result.sentence.split("\n")):
+    for line in _lines(result.sentence):
         view.sentence(line)
 
 
 def _write_hints(result: Result, view: View, *, apart: bool = False) -> None:
     """Write what to do next, a line for each command line; `apart` below an empty line."""
-    steps = [*filter(None, result.next_step.split("\n"))]
+    steps = _lines(result.next_step)
     if result.can_undo and getattr(result, "operation", None) is not None:
         steps.append(UNDO_HINT)
     if not steps or not view.terminal or not view.hints:
@@ -100,17 +115,29 @@ def _write_rows(result: Result, view: View) -> None:
     if not view.terminal:
         _write_to_pipe(result, _rows(result, kind.rows_in), view)
         return
-    rows = _rows(result, kind.rows_seen or kind.rows_in)
-    columns = _seen(kind.columns, view, "terminal")
+    is_drawn = False
+    for name, columns in ((kind.rows_seen or kind.rows_in, kind.columns), *kind.further):
+        is_drawn |= _draw_rows(_seen(columns, view, "terminal"), _rows(result, name), view)
+    if not is_drawn and kind.empty:
+        view.line(kind.empty)
+    _write_sentence(result, view)
+    _write_hints(result, view, apart=is_drawn and not result.sentence)
+
+
+def _draw_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> bool:
+    """Draw a table if it has rows; return whether it has."""
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
              for row in _values(columns, rows)]  # fmt: skip
-    if cells:
-        view.draw(_table(columns, cells))
-    elif kind.empty:
-        view.line(kind.empty)
-    _write_sentence(result, view)
-    _write_hints(result, view, apart=bool(cells) and not result.sentence)
+    inside = [number for number, column in enumerate(columns) if column.form != "below"]
+    if not cells or not columns:
+        return False
+    view.draw(_table([columns[number] for number in inside], [[row[number] for number in inside] for row in cells]))
+    for row in cells:
+        for cell, column in zip(row, columns, strict=True):
+            if column.form == "below" and cell.text:
+                view.sentence(row[0], ": ", cell)
+    return True
 
 
 def _rows(result: Result, name: str) -> Iterable[Any]:
@@ -126,6 +153,8 @@ def _rows(result: Result, name: str) -> Iterable[Any]:
 
 def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> None:
     seen = _seen(columns, view, "pipe", "template")
+    if not seen:
+        return
     texts = ([pipe_text(value, c) for value, c in zip(row, seen, strict=True)] for row in _values(seen, rows))
     view.rows([plain_view.Column(column.heading, hidden=column.on == "template") for column in seen], texts)
 
@@ -166,6 +195,8 @@ def _walk_figures(values: Mapping[str, Any], before: str = "") -> Iterator[tuple
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _walk_figures(value, f"{before}{name}.")
+        elif isinstance(value, list):
+            yield from ((f"{before}{name}", each) for each in value)
         elif value is not None:
             yield f"{before}{name}", value
 
@@ -232,6 +263,8 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
         text = short_id(text)
     elif form == "time" and value is not None:
         text = ago(text, now)
+    elif form == "path":
+        text = ", ".join(map(_below_home, value if isinstance(value, list) else [text]))
     elif isinstance(value, int | float) and not isinstance(value, bool):
         text = _number(value, form)
     elif form == "lines":
@@ -239,6 +272,12 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
     else:
         text = _joined(value) or text
     return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
+
+
+def _below_home(path: str) -> str:
+    """Return a path with ~ in place of the home directory."""
+    home = os.path.expanduser("~")
+    return f"~{path.removeprefix(home)}" if home != os.sep and path.startswith(os.path.join(home, "")) else path
 
 
 def _joined(value: Any) -> str:
@@ -282,10 +321,10 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[Span]]) -> Any:
             Text(column.heading),
             justify="right" if column.form in _RIGHT else "left",
             no_wrap=column.form in _WHOLE,
-            overflow="fold" if column.form in {"prose", "path"} else "ellipsis",
+            overflow="fold" if column.form in _WRAPPED else "ellipsis",
         )
     for row in cells:
-        table.add_row(*(_text(row[number], wrap=columns[number].form in {"prose", "path"}) for number in kept))
+        table.add_row(*(_text(row[number], wrap=columns[number].form in _WRAPPED) for number in kept))
     return table
 
 

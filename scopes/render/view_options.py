@@ -22,10 +22,7 @@ class ViewOptions(NamedTuple):
     stat: bool = False  # diff: counts only
     around: bool = False  # search: a column with the offset of each row from its hit
     show_origin: bool = False  # config list: the level of each value
-    report: bool = False  # import: what each byte of each source became
-    details: bool = (
-        False  # import: every note, also those of which there are several; show: id, session, directory; usage: prices
-    )
+    details: bool = False  # show: id, session, directory; usage: prices
     layout: str = "markdown"  # context: one of CONTEXT_LAYOUTS
     explain: bool = False  # context: why each turn and file was kept or dropped
     stats: bool = False  # context: how much of the budget is used

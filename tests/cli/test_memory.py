@@ -44,7 +44,7 @@ def test_an_entry_in_json_has_every_list(remembered):
 def test_a_script_can_follow_an_entry_to_its_messages(remembered):
     name = remembered.run("memory", "update", remembered.id).strip()
     assert remembered.run("memory", "list").startswith(f"{name}\tcarol\t")
-    assert "Decided: We agreed on SameSite=Lax." in remembered.run("memory", "show", name[:7])
+    assert "Decided:\n    We agreed on SameSite=Lax.\n" in remembered.run("memory", "show", name[:7])
     assert remembered.run("memory", "search", "safari").startswith(name)
     assert (
         remembered.run("memory", "search", "safari", "--kind", "action", "--format", "{id} {found_in}")

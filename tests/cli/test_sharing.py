@@ -171,7 +171,7 @@ def test_a_remote_is_shown_renamed_and_moved(run, shared, bare):
     assert (shown["name"], shown["default"], shown["conversations"], shown["not_shared"]) == ("team", True, 1, 0)
     run("remote", "add", "usb", "/srv/usb.git", "--no-probe")
     run("config", "scopes.defaultRemote", "usb")
-    assert run("remote", "show").stdout.startswith("usb (the default)\n")
+    assert run("remote", "show").stdout.startswith("Remote: usb (the default)\n")
 
 
 @pytest.mark.slow

@@ -909,8 +909,8 @@ MEMORY = {
     "no-actions": ActionList(actions=()),
     "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
     "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
-    "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
-    "prune-dry-run": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+    "pruned": MemoryPruned(removed=(ADDED.id,), remaining=1, dry_run=False, operation=OPERATION),
+    "prune-dry-run": MemoryPruned(removed=(ADDED.id,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
 HIT = SearchHit(
@@ -1179,9 +1179,7 @@ SAMPLES = {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
-        "sources-report": WithOptions(
-            replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
-        ),
+        "sources-report": replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()).reported(),
         "list": FoundTranscripts(
             agents=(
                 FoundAgent(
@@ -1191,8 +1189,7 @@ SAMPLES = {
                     agent="Codex", folders=("/home/carol/.codex/sessions", "/srv/archived"), files=3, size=900, newest=CHANGED,
                     unknown=1, problems=("/srv/archived: cannot be read: Permission denied",),
                 ),
-            ),
-            home="/home/carol",
+            )
         ),
         "sources-dry-run": replace(IMPORTED, operation=None, dry_run=True, unchanged=2, skipped=(), notes=()),
     },
@@ -1569,8 +1566,8 @@ SAMPLES = {
         "serving-known": McpServer(address="http://127.0.0.1:8321/mcp"),
     },
     "install_states": {
-        "servers": McpStatus(servers=SERVER_STATES, home="/home/carol"),
-        "skills": SkillsStatus(skills=SKILL_STATES, home="/home/carol"),
+        "servers": McpStatus(servers=SERVER_STATES),
+        "skills": SkillsStatus(skills=SKILL_STATES),
     },
     "watch": {
         "recorded": SourceRecorded(
@@ -1592,7 +1589,7 @@ SAMPLES = {
         "shown": replace(HOOKS, changes=(FileChange(HOOK_FILE, "shown", HOOKS.changes[0].text),), shown=True),
         "removed": replace(HOOKS, changes=(FileChange(HOOK_FILE, "removed"),), advice=None),
         "absent": replace(HOOKS, changes=(FileChange(HOOK_FILE, "absent"),), advice=None),
-        "status": HooksStatus(hooks=HOOK_STATES, home="/home/carol"),
+        "status": HooksStatus(hooks=HOOK_STATES),
     },
     "secrets": {
         "scanned": SecretsScanned(conversations=3, unchanged=1, messages=40, size_bytes=90_000, secrets=SECRET_ROWS),
@@ -1769,7 +1766,7 @@ SAMPLES = {
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
         "gc-dry-run": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=None, expired_operations=1, expired_refs=1, dry_run=True,
-            loose_objects=12, operations=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
+            loose_objects=12, records=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
         ),
         "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,

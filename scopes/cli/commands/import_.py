@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -24,7 +25,6 @@ from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import NotFound
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
-from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 
 
@@ -117,7 +117,7 @@ def _import(invocation: Invocation, paths: list[str], options: ImportOptions, *,
     if isinstance(collected, Imported):
         return invocation.show(collected)
     note_imported_files(invocation, result := import_or_repeat(invocation, collected, options, reread=reread))
-    return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
+    return invocation.show(result.reported() if report else replace(result, with_details=invocation.verbose))
 
 
 def _collect(invocation: Invocation, paths: list[str], *, taken: int) -> CollectedSources | Imported:

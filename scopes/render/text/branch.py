@@ -13,13 +13,13 @@ from scopes.render.text.phrases import (
     author,
     begins_at,
     branch_reason,
-    counted,
     identifier,
     short_time,
     subject,
     write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from scopes.conversation.branch import (

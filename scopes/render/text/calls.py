@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from scopes.history.messages import subject_of
 from scopes.history.sessions import is_spawned, spawner_of
 from scopes.model.tools import DIFFS, FILE_TOOLS, is_refused, is_shell, main_argument, tool_name
-from scopes.render.text.phrases import counted, format_duration, format_size, sub_agent_label, subject
+from scopes.render.text.phrases import format_duration, sub_agent_label, subject
 from scopes.render.view import Span, View
+from scopes.result import counted, format_size
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:

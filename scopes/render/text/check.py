@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from scopes.check.findings import LEVELS, how_it_ended
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted
+from scopes.render.text.phrases import SHORT_ID_LENGTH
 from scopes.render.view import Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,13 +11,9 @@ from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.keys import decoded_key
 from scopes.model.conflicts import ENDED
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    counted,
-    short_time,
-)
+from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
 from scopes.render.view import View
-from scopes.result import confidence
+from scopes.result import confidence, counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:

@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING
 from scopes.merge.keys import NOUNS, decoded_key, display_key, group_of
 from scopes.model.message import MESSAGES
 from scopes.render.text.claims import claim_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    UNDO_HINT,
-    counted,
-    identifier,
-    short_time,
-    write_hint,
-)
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNDO_HINT, identifier, short_time, write_hint
 from scopes.render.view import Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -24,18 +24,9 @@ from scopes.render.text.conflict_phrases import (
     status,
 )
 from scopes.render.text.file_comparison import write_patch
-from scopes.render.text.phrases import (
-    author,
-    counted,
-    identifier,
-    short_time,
-    subject,
-    write_field,
-    write_hint,
-    write_outcome,
-)
+from scopes.render.text.phrases import author, identifier, short_time, subject, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
-from scopes.result import confidence
+from scopes.result import confidence, counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from scopes.render.text.phrases import (
     WIDE,
     author,
     branch_reason,
-    counted,
     ending_mark,
     identifier,
     short_time,
@@ -29,6 +28,7 @@ from scopes.render.text.phrases import (
     write_outcome,
 )
 from scopes.render.view import Column, Span, View
+from scopes.result import counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from scopes.model.message import FILES
 from scopes.render.dispatch import render_text
 from scopes.render.text.calls import summarize_message
 from scopes.render.text.claims import claim_name, claim_text
-from scopes.render.text.phrases import author, counted, identifier, short_time, subject, summary_text
+from scopes.render.text.phrases import author, identifier, short_time, subject, summary_text
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

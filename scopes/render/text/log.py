@@ -42,7 +42,6 @@ from scopes.render.text.phrases import (
     UNKNOWN_TIME,
     change_mark,
     confidence_mark,
-    counted,
     ending_mark,
     identifier,
     stale_mark,
@@ -50,6 +49,7 @@ from scopes.render.text.phrases import (
     summary_text,
 )
 from scopes.render.view import Column, Parts, Span, View
+from scopes.result import counted
 from scopes.sanitize import clean_line, mark_cut
 
 if TYPE_CHECKING:

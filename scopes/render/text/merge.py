@@ -14,14 +14,9 @@ from scopes.render.text.conflict_phrases import (
     write_resolved,
 )
 from scopes.render.text.file_comparison import write_files
-from scopes.render.text.phrases import (
-    UNDO_HINT,
-    counted,
-    identifier,
-    write_hint,
-    write_outcome,
-)
+from scopes.render.text.phrases import UNDO_HINT, identifier, write_hint, write_outcome
 from scopes.render.view import Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.render.relative_time import ago, day_and_minute
 from scopes.render.view import Span, View
-from scopes.result import confidence, plural
+from scopes.result import confidence, counted
 from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _BRANCH_REASONS = {  # briefly, and in full
     "rewound": ("session rewound", "the session was rewound to before this prompt"),
     "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
 }
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def identifier(view: View, full: str) -> Span:
@@ -87,11 +86,6 @@ def branch_reason(reason: str, session: str | None = None, *, brief: bool = Fals
     return short if brief else full
 
 
-def counted(number: int, one: str) -> str:
-    """Return `1 message`, `2 messages`, `2 branches`."""
-    return f"{number:,} {plural(number, one)}"
-
-
 def stale_mark(newer: int | None) -> tuple[Span, ...]:
     """Return a mark for a stale summary, one that newer messages follow (S4-47)."""
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
@@ -114,14 +108,6 @@ def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
 def ending_mark(head: MessageHeader, ending: Ending | None) -> tuple[Span, ...]:
     """Return a mark for a turn without a whole answer (S3-24); a message that is about an interrupt has its kind."""
     return () if ending is None or head.kind == "interrupt" else (Span(f" · {ending}", "warn"),)
-
-
-def format_size(count_bytes: int) -> str:
-    """Return a number of bytes as `512 B` or `1.5 MiB`."""
-    amount, unit = float(count_bytes), 0
-    while amount >= 1024 and unit < len(_UNITS) - 1:
-        amount, unit = amount / 1024, unit + 1
-    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count_bytes} B"
 
 
 def format_duration(seconds: float) -> str:

@@ -15,8 +15,9 @@ from scopes.render.text.conflict_phrases import (
     write_resolution_branch,
     write_resolved,
 )
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome, write_preview
+from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier, write_hint, write_outcome, write_preview
 from scopes.render.view import Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

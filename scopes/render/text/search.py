@@ -9,8 +9,9 @@ from scopes.history.messages import display_time, shown_author
 from scopes.model.tools import FILE_TOOLS, is_shell
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import day_and_minute
-from scopes.render.text.phrases import UNKNOWN_TIME, counted, identifier, subject, summarize, summary_text
+from scopes.render.text.phrases import UNKNOWN_TIME, identifier, subject, summarize, summary_text
 from scopes.render.view import Cell, Column, Parts, Span, View
+from scopes.result import counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:

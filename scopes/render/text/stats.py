@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

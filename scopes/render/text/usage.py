@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import short_day
-from scopes.render.text.phrases import counted
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import counted
 from scopes.usage.readable import format_money, shorten
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import day_of
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, format_duration
+from scopes.render.text.phrases import SHORT_ID_LENGTH, format_duration
 from scopes.render.view import Cell, Column, Parts, Span, View
-from scopes.result import plural
+from scopes.result import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

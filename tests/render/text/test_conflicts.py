@@ -7,8 +7,8 @@ import pytest
 from scopes.model.conflicts import Position
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import _side_spans, conflict_agents
-from scopes.render.text.phrases import confidence
 from scopes.render.view import Span
+from scopes.result import confidence
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import DISAGREED, PROMPT, SAMPLES
 

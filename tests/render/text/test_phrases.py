@@ -3,18 +3,9 @@ from __future__ import annotations
 import pytest
 
 from scopes.render.terminal import TerminalView
-from scopes.render.text.phrases import (
-    author,
-    counted,
-    format_duration,
-    format_size,
-    full_time,
-    identifier,
-    short_time,
-    subject,
-    write_hint,
-)
+from scopes.render.text.phrases import author, format_duration, full_time, identifier, short_time, subject, write_hint
 from scopes.render.view import PlainView, Span
+from scopes.result import counted, format_size
 from tests.render.results import head
 
 PIPE = PlainView(print)
