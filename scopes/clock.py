@@ -13,12 +13,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from scopes.errors import Invalid
 
 if TYPE_CHECKING:
     from scopes.ids import MessageId
+
+# A time with its offset, as it was recorded; a field of a Result with this annotation is in UTC in the JSON.
+Time: TypeAlias = str
 
 _SECOND = 1_000_000_000
 _DAY_SECONDS = 86_400
@@ -78,9 +81,14 @@ def _format_valid(seconds: int) -> str:
 
 def local_day(seconds: int, *, utc: bool = False) -> str:
     """Return the day of whole seconds since 1970 in the time zone of this machine, or in UTC: `2026-11-21`."""
+    return local_minute(seconds, utc=utc)[:10]
+
+
+def local_minute(seconds: int, *, utc: bool = False) -> str:
+    """Return whole seconds since 1970 in the time zone of this machine, or in UTC: `2026-11-21 14:05`."""
     bounded = min(max(seconds, _FIRST + _DAY_SECONDS), _LAST - _DAY_SECONDS)  # in every zone in the years 1 to 9999
     parts = time.gmtime(bounded) if utc else time.localtime(bounded)
-    return f"{parts.tm_year:04d}-{parts.tm_mon:02d}-{parts.tm_mday:02d}"
+    return f"{parts.tm_year:04d}-{parts.tm_mon:02d}-{parts.tm_mday:02d} {parts.tm_hour:02d}:{parts.tm_min:02d}"
 
 
 @lru_cache(maxsize=1000)
@@ -134,6 +142,14 @@ def seconds_of(text: str) -> int:
     return (parse_time(text) or 0) // 1_000_000_000
 
 
+def utc(time: str | None) -> str | None:
+    """Return an RFC 3339 time in UTC; text that is not a time is returned unchanged."""
+    if time is None or time.endswith("Z"):
+        return time
+    moment = parse_time(time)
+    return time if moment is None else format_time(moment)
+
+
 def in_seconds(time: str) -> str:
     """Return an RFC 3339 time without fractions of a second: people see whole seconds, JSON has what is recorded."""
     before, _, after = time.partition(".")
@@ -145,10 +161,11 @@ def creation_time(created: str) -> str | None:
     return created if seconds_of(created) else None
 
 
-def later_of(last_activity: str | None, created: str) -> str | None:
-    """Return the later time: nothing can be active before it was created (S4-5)."""
-    known = creation_time(created)
-    return known if known is not None and seconds_of(known) >= seconds_of(last_activity or "") else last_activity
+def last_activity(newest: int, created: str) -> str | None:
+    """Return the time of the newest message, or of the creation if that is later: nothing is active before (S4-5)."""
+    if seconds_of(created) < newest or not seconds_of(created):
+        return known_seconds(newest)
+    return created if created.endswith("Z") else format_time(parse_time(created) or 0)
 
 
 def jitter() -> float:

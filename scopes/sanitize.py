@@ -127,6 +127,23 @@ def clean_line(text: str) -> str:
     return _pattern(r"[\t\n]+").sub(" ", clean(text))
 
 
+def escape_json(text: str) -> str:
+    """Replace what is unsafe in JSON by its escape sequence; control characters up to U+001F are escaped already."""
+    return text if text.isascii() and "\x7f" not in text else UNSAFE.sub(_escape, text)
+
+
+def indented_json(document: Mapping[str, object]) -> str:
+    """Return JSON values as indented safe lines."""
+    import json
+
+    return "\n".join(map(escape_json, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2).split("\n")))
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
 def for_prompt(text: str, *, strip: bool = True) -> str:
     """Make recorded text safe inside the fence of a prompt; code and other languages stay readable.
 

@@ -182,6 +182,13 @@ def temporary_directory(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_configuration_of_git():
+    """Keep the name and the settings of whoever runs the tests from libgit2, which does not ask for HOME again."""
+    for level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+        pygit2.settings.search_path[level] = ""
+
+
 @pytest.fixture(autouse=True)
 def sealed_world(monkeypatch, tmp_path_factory):
     """Give every test an empty home, a fixed clock (one second a reading), counted ids and a working Ctrl-C."""

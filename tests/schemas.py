@@ -337,11 +337,16 @@ _TYPES = {
 def make_schemas() -> dict[str, Any]:
     """Return the content of schemas.json."""
     shapes: dict[str, Shape] = {}
+    rows_in: dict[str, str] = {}
     for sample in walk_samples():
         with contextlib.suppress(Exception):  # a variant that the renderer cannot get
             shown = document(sample)
+            result = unwrap(sample)[0]
+            rows_in[str(shown["kind"])] = "" if result.is_one_row else result.rows_in
             shapes.setdefault(document_name(sample, shown), Shape()).add(shown)
-    documents = {name: _document_schema(name, shape) for name, shape in shapes.items()} | _WRITTEN
+    documents = {
+        name: _document_schema(name, shape, rows_in.get(name, "")) for name, shape in shapes.items()
+    } | _WRITTEN
     columns = find_columns()
     commands = {}
     for command in TABLE.commands.values():
@@ -383,7 +388,7 @@ def find_columns() -> dict[str, tuple[list[str], list[str]]]:
     return {name: (list(shown), list(hidden)) for name, (shown, hidden) in found.items()}
 
 
-def _document_schema(name: str, shape: Shape) -> dict[str, Any]:
+def _document_schema(name: str, shape: Shape, rows_in: str) -> dict[str, Any]:
     schema = shape.schema()
     kinds = sorted(shape.properties["kind"].constants)
     schema["properties"]["scopes"] = {"const": 1}
@@ -391,12 +396,8 @@ def _document_schema(name: str, shape: Shape) -> dict[str, Any]:
     schema["properties"]["notes"] = _NOTES
     if name == MESSAGE:
         schema["properties"] |= {payload_key(kind): {} for kind in sorted(TYPED_KINDS)}
-    rows = find_rows_key(
-        {
-            "kind": name,
-            **{key: [] for key, each in shape.properties.items() if "array" in each.types and key != "notes"},
-        }
-    )
+    lists = {key: [] for key, each in shape.properties.items() if "array" in each.types and key != "notes"}
+    rows = rows_in if rows_in in shape.properties else find_rows_key({"kind": name, **lists})
     if rows in schema["properties"]:
         schema["x-rows"] = rows
     row = schema["properties"][rows]["items"] if "x-rows" in schema else schema

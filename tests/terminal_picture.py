@@ -49,12 +49,13 @@ FORMAT = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="htt
 """
 
 
-def run_in_terminal(words: list[str], environment: dict[str, str], directory: str) -> str:
-    """Run a command in a pseudo terminal of COLUMNS x ROWS and return what it printed."""
+def run_in_terminal(words: list[str], environment: dict[str, str], directory: str, typed: str = "") -> str:
+    """Run a command in a pseudo terminal of COLUMNS x ROWS and return what it printed; `typed` is its input."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     process = subprocess.Popen(words, stdin=child, stdout=child, stderr=child, env=environment, cwd=directory)
     os.close(child)
+    os.write(parent, typed.encode())
     pieces = []
     try:
         while piece := os.read(parent, 65536):

@@ -42,7 +42,7 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
     assert_type(conversation.run_facts({"ann": "./ann.sh"}), scopes.FactRun)
 
 with scopes.open_store("scopes.git", at_operation="@-") as past:
-    print(past.conflicts(include_all=True).conflicts, past.merge_requests(state="all").rows)
+    print(past.conflicts(include_all=True).conflicts, past.merge_requests(state="all").merge_requests)
 
 
 def branch_of(outcome: scopes.MergeOutcome) -> str:
@@ -66,10 +66,10 @@ def agree(conversation: scopes.Conversation) -> None:
     proposed = conversation.propose_fact("Seeds", "it is slow", id="slow").fact
     assert_type(proposed, scopes.ProposedFact)
     rely_on(proposed)  # type: ignore[arg-type]
-    for waiting in conversation.proposed_facts().rows:
+    for waiting in conversation.proposed_facts().proposals:
         rely_on(waiting.proposal)  # type: ignore[arg-type]
     rely_on(conversation.promote_fact("slow").fact)
-    for row in conversation.facts("Seeds").rows:
+    for row in conversation.facts("Seeds").facts:
         rely_on(row.fact)
     proposed.state = "pending"  # type: ignore[misc]
     view = conversation.fact("slow")

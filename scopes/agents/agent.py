@@ -11,6 +11,7 @@ from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, parse_agent_name
 from scopes.model import encoding
 from scopes.model.encoding import without_none
+from scopes.result import HIDDEN, OMIT_EMPTY
 
 AgentType: TypeAlias = Literal["human", "ai"]
 AGENT_TYPES: tuple[AgentType, ...] = ("ai", "human")
@@ -42,15 +43,15 @@ class Agent:
     number: int
     name: AgentName
     type: AgentType = "ai"
-    description: str = ""
+    description: str = field(default="", metadata=OMIT_EMPTY)
     capabilities: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     available: bool = True
     registered: str
     updated: str | None = None
-    card: Mapping[str, Any] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    card: Mapping[str, Any] = field(default_factory=dict, metadata=HIDDEN)
+    extra: Mapping[str, Any] = field(default_factory=dict, metadata=HIDDEN)
 
 
 def check_agent(agent: Agent) -> Agent:

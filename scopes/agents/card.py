@@ -19,6 +19,7 @@ from scopes.agents.registry import Registry
 from scopes.errors import Corrupt, Invalid
 from scopes.model import encoding
 from scopes.result import Note, Result
+from scopes.sanitize import indented_json
 from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.repository import Repository
 
@@ -34,6 +35,11 @@ class AgentCard(Result):
     """The agent card of a registered agent, as a JSON object."""
 
     card: Mapping[str, Any]
+
+    @property
+    def answer(self) -> str:
+        """The card as indented JSON."""
+        return indented_json(dict(self.card))
 
 
 def export_card(repository: Repository, name: str) -> AgentCard:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shlex import quote
 from time import sleep
 from typing import NamedTuple
@@ -27,8 +27,7 @@ from scopes.agents.registry import Registry
 from scopes.child_process import CommandFailed, CommandLimits, run_command
 from scopes.errors import Invalid
 from scopes.ids import MessageId, OperationId
-from scopes.model.encoding import without_none
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural, spread
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -56,10 +55,22 @@ class Delivered(Result):
     After a failure no later message is delivered, so that the order is kept.
     """
 
-    agent: Agent
+    kind = "delivery"
+
+    agent: Agent = field(metadata=spread(agent="name", number="number"))
     messages: tuple[MessageId, ...]
     failed: MessageId | None = None
     problem: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """How many messages were delivered."""
+        return f"{len(self.messages)} {plural(len(self.messages), 'message')} delivered to {self.agent.name}"
+
+    @property
+    def answer(self) -> str:
+        """The ids of the messages, one a line."""
+        return "\n".join(self.messages)
 
     @property
     def exit_code(self) -> int:
@@ -174,28 +185,6 @@ def _hint_again(agent: Agent) -> str:
     return f"it stays in the inbox; mend scopes.agent.{agent.name}.delivery, then: scopes inbox {name} --deliver"
 
 
-def describe_received(received: ReceivedMessage) -> dict[str, object]:
-    """Return a message of an inbox as a JSON object."""
-    entry, message = received.entry, received.message
-    known: dict[str, object] = {}
-    if message is not None:
-        known = without_none(
-            message_kind=message.kind, text=message.text or None, data=message.payload, reply_to=message.reply_to
-        )
-    return {**_describe_entry(entry), **known, **without_none(ended=received.ended)}
-
-
-def _describe_entry(entry: InboxEntry) -> dict[str, object]:
-    return {
-        "id": entry.message,
-        "oid": entry.oid,
-        "conversation": entry.conversation,
-        "branch": entry.branch,
-        "from": entry.sender,
-        "sent": entry.sent,
-    }
-
-
 def _deliver(
     repository: Repository, delivery: DeliveryCommand, received: ReceivedMessage, agent: Agent, record: DeliveryRecord
 ) -> str | None:
@@ -205,7 +194,7 @@ def _deliver(
         _TakenOut: somebody else has acknowledged the message.
     """
     clear = gate_of(repository, "redact").clear_document
-    document = {"scopes": 1, "kind": "message", **clear(describe_received(received), "a message")}
+    document = {"scopes": 1, "kind": "message", **clear(received.document(), "a message")}
     environ = {**os.environ, "SCOPES_AGENT": agent.name, "SCOPES_CONVERSATION": received.entry.conversation}
     limits = CommandLimits(delivery.seconds, _MAX_OUTPUT_BYTES)
     problem = ""

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from shlex import quote
 from time import monotonic, sleep
@@ -35,7 +35,7 @@ from scopes.ids import (
 )
 from scopes.model import encoding
 from scopes.model.encoding import without_none
-from scopes.result import Note, Result, plural
+from scopes.result import Column, Note, Result, plural, spread
 from scopes.store.objects import (
     TREE,
     BlobChange,
@@ -66,11 +66,32 @@ class Inbox(Result):
     `waiting` is how many more were sent while it was away. `operation` is set if these messages were acknowledged.
     """
 
-    agent: Agent
+    rows_in = "messages"
+    columns = (
+        Column("id", "Message", "id"),
+        Column("conversation"),
+        Column("branch", form="branch"),
+        Column("from"),
+        Column("sent", form="time"),
+        Column("words", "Text", "prose"),
+        Column("ended", on="pipe", option="ended"),
+        Column("ended", form="prose", on="terminal"),
+    )
+    empty = "no unread messages"
+
+    agent: Agent = field(metadata=spread(agent="name", number="number"))
     messages: Sequence[ReceivedMessage]
     waiting: int = 0
     ended: int = 0
     operation: OperationId | None = None
+
+    @property
+    def next_step(self) -> str:
+        """How to take the messages out of the inbox."""
+        if not self.messages or self.operation is not None:
+            return ""
+        options = "--ack" if all(each.ended is None for each in self.messages) else "--all --ack"
+        return f"take them out of the inbox: scopes inbox {quote(self.agent.name)} {options}"
 
 
 def read_inbox(repository: Repository, name: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from shlex import quote
 
 from scopes.agents.agent import Agent
 from scopes.agents.registry import Registry, suggest_capability
@@ -13,31 +13,76 @@ from scopes.errors import NotFound
 from scopes.history.handles import ParticipantCache, participants_of
 from scopes.history.names import conversation_ids, list_branch_tips, match_prefix
 from scopes.ids import AgentName
-from scopes.result import Note, Result
+from scopes.result import INLINE, Column, Note, Result
 from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
 
-class AgentRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AgentRow:
     """A registered agent, or the name of a participant who is not registered; `conversations` with messages of it."""
 
     name: AgentName
-    agent: Agent | None
+    agent: Agent | None = field(metadata=INLINE)
     conversations: int
+
+    @property
+    def status(self) -> str:
+        """Whether the agent is available."""
+        return "not registered" if self.agent is None else "available" if self.agent.available else "away"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentList(Result):
     """The registered agents by number, then other participants, those of most conversations first."""
 
-    rows: tuple[AgentRow, ...]
+    rows_in = "agents"
+    columns = (
+        Column("number", form="count"),
+        Column("name"),
+        Column("type"),
+        Column("available", on="pipe"),
+        Column("status", form="state", on="terminal"),
+        Column("conversations", form="count"),
+        Column("capabilities"),
+        Column("dependencies", on="pipe"),
+        Column("description", on="pipe"),
+    )
+    empty = "There are no such agents."
+
+    agents: tuple[AgentRow, ...]
+
+    @property
+    def next_step(self) -> str:
+        """How to register one, if there is none."""
+        return "" if self.agents else "register one: scopes agents register NAME --capability WORD"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentView(Result):
     """One agent or participant."""
 
-    row: AgentRow
+    kind = "agent"
+    columns = (
+        Column("name"),
+        Column("number"),
+        Column("type"),
+        Column("row.status", form="state"),
+        Column("description"),
+        Column("capabilities"),
+        Column("dependencies", "Depends on"),
+        Column("metadata"),
+        Column("registered", form="time"),
+        Column("updated", form="time"),
+        Column("conversations", form="count"),
+    )
+
+    row: AgentRow = field(metadata=INLINE)
+
+    @property
+    def next_step(self) -> str:
+        """How to register a participant."""
+        return "" if self.row.agent else f"register it: scopes agents register {quote(self.row.name)}"
 
 
 def list_agents(
@@ -62,7 +107,7 @@ def list_agents(
     if capability is None and available is None:
         rows += _unregistered(registry, counts)
     notes = () if capability is None else _note_unknown(registry, capability.removeprefix("@"))
-    return AgentList(rows=tuple(rows), notes=(*registry.notes, *notes))
+    return AgentList(agents=tuple(rows), notes=(*registry.notes, *notes))
 
 
 def show_agent(repository: Repository, name: str) -> AgentView:

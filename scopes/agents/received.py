@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -50,6 +51,34 @@ class ReceivedMessage:
     entry: InboxEntry
     message: Message | None
     ended: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The text of the message; if it has none, its payload as JSON."""
+        if self.message is None:
+            return "(the message is no longer in the store)"
+        if self.message.text.strip() or self.message.payload is None:
+            return self.message.text
+        return json.dumps(dict(self.message.payload), ensure_ascii=False)
+
+    def document(self) -> dict[str, object]:
+        """Return the message as a JSON object."""
+        entry, message = self.entry, self.message
+        known: dict[str, object] = {}
+        if message is not None:
+            known = without_none(
+                message_kind=message.kind, text=message.text or None, data=message.payload, reply_to=message.reply_to
+            )
+        return {
+            "id": entry.message,
+            "oid": entry.oid,
+            "conversation": entry.conversation,
+            "branch": entry.branch,
+            "from": entry.sender,
+            "sent": entry.sent,
+            **known,
+            **without_none(ended=self.ended),
+        }
 
 
 class PackedEntries(Sequence[InboxEntry]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any
 
@@ -15,7 +15,7 @@ from scopes.clock import now
 from scopes.errors import Refused
 from scopes.ids import AgentName, OperationId
 from scopes.model.message import Author
-from scopes.result import Note, Result, plural
+from scopes.result import INLINE, Note, Result, plural
 from scopes.store.objects import BlobChange
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -27,9 +27,24 @@ _SETTINGS = ("delivery", "command", "timeout")  # scopes.agent.<name>.*
 class AgentChanged(Result):
     """An agent after a change, which is `registered`, `updated`, `removed`, `available`, `away` or `unchanged`."""
 
-    agent: Agent
+    kind = "agent"
+
+    agent: Agent = field(metadata=INLINE)
     change: str
     operation: OperationId | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What was changed."""
+        agent, change = self.agent, self.change
+        if change in {"registered", "updated", "removed"}:
+            return f"{change} agent {agent.name}, number {agent.number}"
+        return f"agent {agent.name} is {change}"  # available, away or unchanged
+
+    @property
+    def answer(self) -> str:
+        """The number of the agent."""
+        return str(self.agent.number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from scopes.history.sessions import note_followed
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message
-from scopes.result import Result
+from scopes.result import Result, short_id
 from scopes.store.objects import BlobChange, read_commit
 from scopes.store.refs import AGENTS
 from scopes.store.transactions import exclusive_write, require_unpurged
@@ -34,6 +34,8 @@ _ROUTING = "routing"
 class Routed(Result):
     """A message that was sent: who got it, and for whom it waits, sorted by number (S4-30)."""
 
+    kind = "routing"
+
     message: MessageId
     oid: Oid
     conversation: ConversationId
@@ -41,6 +43,27 @@ class Routed(Result):
     delivered_to: tuple[AgentName, ...]
     queued_for: tuple[AgentName, ...]
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """What was sent, and the receivers."""
+        return f"sent {short_id(self.message)} in {self.conversation}/{self.branch}: {self.remark}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the message."""
+        return self.message
+
+    @property
+    def remark(self) -> str:
+        """Who got the message and for whom it waits."""
+        return describe_receivers(self.delivered_to, self.queued_for)
+
+
+def describe_receivers(delivered_to: Sequence[str], queued_for: Sequence[str]) -> str:
+    """Return who got a message and for whom it waits."""
+    parts = (("delivered to", delivered_to), ("waiting for", queued_for))
+    return "; ".join(f"{what} {', '.join(names)}" for what, names in parts if names)
 
 
 def send(

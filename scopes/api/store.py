@@ -48,7 +48,7 @@ def open_store(
 
     create: make the store if it does not exist.
     author: the default author of messages and the actor in operation records: an `Author`, or the name of a human;
-        default: the human in the setting `scopes.author`, or `user`.
+        default: the human in the setting `scopes.author`, else in git's `user.name`, or `user`.
     settings: values that override the configuration, such as `{"scopes.durability": "fast"}`.
     at_operation: show the store as it was after an operation: its id or a unique prefix, `@` for the newest one, `@-`
         or `@{2}` for those before it; or at a time, such as `2 hours ago`. A method that writes raises Refused. `notes`

@@ -80,6 +80,25 @@ def ran_none(output: str) -> bool:
     return any(map(_NONE.fullmatch, lines)) and not any(map(_SOME.fullmatch, lines))
 
 
+def find_summary(output: str) -> tuple[str, bool] | None:
+    """Return the last summary of a test runner in an output, as short as people read it, and whether it is a failure.
+
+    Of a runner with one summary for each package it says how many of them failed or passed.
+    """
+    lines = _lines_of(output)
+    for summary, failure in _LAST:
+        found = [line for line in lines if summary.fullmatch(line)]
+        if found:
+            short = re.sub(r"^[ =]*(?:Tests:? +)?| in \d.*$|[ =]*$", "", found[-1])
+            return short, re.search(failure, found[-1]) is not None
+    for summary, failure in _EACH:
+        found = [line for line in lines if summary.fullmatch(line)]
+        failed = sum(re.search(failure, line) is not None for line in found)
+        if found:
+            return (f"{failed} of {len(found)} failed" if failed else f"{len(found)} passed"), failed > 0
+    return None
+
+
 def _lines_of(output: str) -> list[str]:
     """Return the lines of an output that can be a summary."""
     lines = (_ESCAPE.sub("", line).rstrip() for line in output[-MAX_OUTPUT:].splitlines())

@@ -9,17 +9,21 @@ import re
 import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
-from scopes.conversation.append import MessageAppended, append_all, append_to
+from scopes.conversation.append import KnownMessages, MessageAppended, append_all, append_once, append_to
 from scopes.errors import Invalid, Refused
-from scopes.history.handles import BranchHandle
+from scopes.history.handles import BranchHandle, read_uuid
 from scopes.history.messages import plain_message
 from scopes.ids import MessageId
+from scopes.merge.plan import derived_id
 from scopes.model.message import EXAMPLES, KINDS, MAX_MESSAGE_BYTES, TYPED_KINDS, Author, Message, payload_key
+from scopes.result import Note
+from scopes.sanitize import clean_line, cut
 from scopes.store.maintenance import pack_when_needed
 
 _LINES_BETWEEN_PACKING = 500
@@ -194,46 +198,81 @@ def _topic_fields(kind: str, topic: str, text: str | None) -> dict[str, str]:
     return {about: topic, said: text}
 
 
-def append_lines(branch: BranchHandle, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
-    """Append one message per document; the next document is read after the message is on disk.
+class LineReader:
+    """Reads the lines of --jsonl as messages of a branch; `unknown` has the keys that no message has, with their line.
 
-    Raises:
-        Invalid: a document is not a message; the error names its line, and earlier lines stay recorded.
-        Refused: it has a blank text, and neither parts nor a typed content.
+    A line with an `id` of its writer, which may be any JSON, is one message however often it is given: the id of the
+    message follows from it and from the conversation.
     """
-    first: MessageId | None = None
-    for number, document in documents:
-        message = _read_line(number, document)
+
+    def __init__(self, branch: BranchHandle, *, strict: bool = False) -> None:
+        self._branch = branch
+        self._strict = strict
+        self._known = KnownMessages()
+        self.unknown: dict[str, int] = {}
+
+    def append(self, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
+        """Append one message per document; the next document is read after the message is on disk.
+
+        Raises:
+            Invalid: a document is not a message; the error names its line, and earlier lines stay recorded.
+            Refused: it has a blank text, neither parts nor a typed content, and that is not allowed.
+        """
+        first: MessageId | None = None
+        for number, document in documents:
+            message, has_id = self._read(number, document)
+            try:
+                appended = append_to(self._branch, message, first=first, known=self._known if has_id else None)
+            except (Invalid, Refused) as error:
+                raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
+            first = first or (None if appended.earlier else appended.id)
+            yield appended
+            if number % _LINES_BETWEEN_PACKING == 0:
+                pack_when_needed(self._branch.repository)
+
+    def append_all(self, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
+        """Append one message per document, all of them or none; every document is checked before anything is written.
+
+        Raises:
+            Invalid: a document is not a message, or too large; the error names its line, and nothing was written.
+            Refused: as for `append`; nothing was written.
+        """
+        read = [self._read(number, document) for number, document in documents]
+        messages = [message for message, _ in read]
+        if any(has_id for _, has_id in read):
+            yield from append_once(self._branch, messages, self._known)
+        else:
+            yield from append_all(self._branch, messages)
+        pack_when_needed(self._branch.repository)
+
+    def _read(self, number: int, document: Any) -> tuple[Message, bool]:
+        """Return the message of a line, and whether the line has an id."""
         try:
-            appended = append_to(branch, message, first=first)
+            message = _validated(document)
+            if not (document.get("parts") or message.payload is not None):
+                refuse_blank(document.get("text"))
+            if self._strict:
+                _refuse_unknown(message)
         except (Invalid, Refused) as error:
             raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
-        first = first or appended.id
-        yield appended
-        if number % _LINES_BETWEEN_PACKING == 0:
-            pack_when_needed(branch.repository)
+        for key in message.extra:
+            self.unknown.setdefault(key, number)
+        given = document.get("id")
+        if given is None:
+            return message, False
+        uuid = read_uuid(self._branch.repository, self._branch.conversation.id)
+        return replace(message, id=derived_id("append", uuid, given)), True
+
+    def notes(self) -> Iterator[Note]:
+        """Yield the note about keys that no message has, which may be misspelled; they were stored."""
+        if self.unknown:
+            keys = ", ".join(f"{cut(clean_line(key), 40)} (line {number})" for key, number in self.unknown.items())
+            yield Note(f"stored although no message has such a key: {keys}", hint="to refuse them: --strict")
 
 
-def append_all_lines(branch: BranchHandle, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
-    """Append one message per document, all of them or none; every document is checked before anything is written.
-
-    Raises:
-        Invalid: a document is not a message, or too large; the error names its line, and nothing was written.
-        Refused: as for `append_lines`; nothing was written.
-    """
-    messages = [_read_line(number, document) for number, document in documents]
-    yield from append_all(branch, messages)
-    pack_when_needed(branch.repository)
-
-
-def _read_line(number: int, document: Any) -> Message:
-    try:
-        message = _validated(document)
-        if not (document.get("parts") or message.payload is not None):
-            refuse_blank(document.get("text"))
-    except (Invalid, Refused) as error:
-        raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
-    return message
+def _refuse_unknown(message: Message) -> None:
+    if message.extra:
+        raise Invalid(f"unknown key {min(message.extra)!a}", hint="to store it all the same: leave out --strict")
 
 
 def _validated(document: object) -> Message:

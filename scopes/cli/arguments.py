@@ -15,14 +15,8 @@ from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.projects import (
-    ChosenProject,
-    Project,
-    find_project,
-    name_of,
-    normalise_url,
-    read_remote_urls,
-)
+from scopes.store.projects import Project, normalise_url, read_project
+from scopes.store.refs import AGENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +35,7 @@ OptionalConversationArgument: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
 ]
 LATEST = "@"
+ALL = "all"  # the projects, for --project
 ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -143,7 +138,7 @@ OfProjects: TypeAlias = Annotated[
 
 
 def author_of(invocation: Invocation, name: str | None = None, kind: str | None = None) -> Author:
-    """Return the author of a message: the agent of `--as`, else the human named by scopes.author (default: `user`).
+    """Return the author of a message: the agent of `--as`, else the person in the settings, who may be asked.
 
     Without `--author-kind`, a name that is registered has the kind that the registry says. A name of `--as` that is
     near a registered one gets a note.
@@ -155,13 +150,14 @@ def author_of(invocation: Invocation, name: str | None = None, kind: str | None 
     from scopes.model.message import Author as Author_
 
     name = invocation.actor if name is None else name
-    author: Author = Author_(name) if name is not None else default_author(invocation.config())
+    person = None if name is not None else invocation.ask_name()
+    author: Author = default_author(invocation.config()) if person is None else Author_(person, "human")
+    author = author if name is None else Author_(name)
     author = author if kind is None else author._replace(kind=kind)
     from scopes.agents.authors import check_typed_author
 
     author = check_typed_author(author)
     repository = invocation.repository()
-    from scopes.store.refs import AGENTS
 
     if repository.find_ref(AGENTS) is None:
         return author
@@ -439,41 +435,26 @@ def conversation_comes_first(word: str, hint: str) -> Invalid:
     return Invalid(f"the conversation comes first: {word!a} was given before it", hint=hint)
 
 
-def find_named_project(invocation: Invocation, path: str) -> Project:
-    """Return the project of a directory that was given on the command line.
+def choose_projects(invocation: Invocation, texts: Sequence[str] | None, *, stored: bool = True) -> tuple[Project, ...]:
+    """Return the projects that were named; none for `all`, which narrows nothing.
+
+    stored: what is asked about is in the store, which may be that of the project
 
     Raises:
-        Invalid: it is empty, or the home directory.
+        Invalid: one is empty, or the home directory.
     """
-    if not path:
-        raise Invalid("--project is empty", hint="name a directory of the project")
-    directory = os.path.join(invocation.cwd, os.path.expanduser(path))
-    project = find_project(directory, invocation.home)
-    if project is None:
-        raise Invalid(f"{path!a} is not a project", hint="name a directory below your home directory")
-    return project
-
-
-def choose_project(invocation: Invocation, text: str) -> ChosenProject:
-    """Return the project of a directory, of the address of a repository, or of a name: a word without a slash.
-
-    Raises:
-        Invalid: it is empty, or the home directory.
-    """
-    if is_path(text):
-        return choose_directory(text, find_named_project(invocation, text))
-    return choose_name(text)
+    store = invocation.store_path if stored else ""
+    return (
+        ()
+        if ALL_PROJECTS in (texts or ())
+        else tuple(read_project(text, invocation.cwd, store) for text in texts or ())
+    )
 
 
 def is_path(text: str) -> bool:
     """Return True if the value of --project is a directory, and neither an address nor a name."""
     has_form = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
     return has_form and normalise_url(text) is None
-
-
-def choose_projects(invocation: Invocation, given: Sequence[str] | None) -> tuple[ChosenProject, ...]:
-    """Return the projects of `--project`, as `choose_project` does; none for `all`."""
-    return tuple(choose_project(invocation, text) for text in given or () if text != ALL_PROJECTS)
 
 
 def read_confidence(option: str, text: str | None) -> float | None:
@@ -527,17 +508,3 @@ def require_branch(conversation: str, branch: str | None) -> tuple[str, str]:
     if given is None:
         raise Invalid("no branch given", hint=f"list them: scopes branch {quote(name)}")
     return name, given
-
-
-def choose_directory(text: str, project: Project) -> ChosenProject:
-    """Return the project of a directory; one that exists has a name and addresses by which it is found elsewhere."""
-    if not os.path.isdir(project.directory):
-        return ChosenProject(text, project)
-    urls = read_remote_urls(project.git_directory)
-    return ChosenProject(text, project, {name.casefold() for name in (project.name, *map(name_of, urls))}, urls)
-
-
-def choose_name(text: str) -> ChosenProject:
-    """Return the project of a name, or of the address of a repository."""
-    url = normalise_url(text)
-    return ChosenProject(text, names={name_of(url or text).casefold()}, urls=() if url is None else {url})

@@ -20,7 +20,6 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
 from scopes.result import Note, plural
-from scopes.store.projects import Project
 from scopes.store.repository import Repository, empty_store
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
@@ -173,9 +172,9 @@ class _Reader:
         if not is_path(path):
             self.missing.append((path, "there is no such file, folder or stored conversation"))
             return
-        projects = [project for project in self.wanted.projects if isinstance(project, Project)]
-        is_folder = os.path.isdir(path)
-        options = ImportOptions(since=self.wanted.since, projects=projects or None) if is_folder else ImportOptions()
+        options = ImportOptions()
+        if os.path.isdir(path):
+            options = ImportOptions(since=self.wanted.since, projects=self.wanted.projects or None)
         collected: CollectedSources | None = None
         try:
             collected = collect_sources(self.invocation, [path])

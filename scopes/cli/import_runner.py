@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from scopes.cli.acp_spool import take_waiting
-from scopes.cli.arguments import ALL_PROJECTS, find_named_project
+from scopes.cli.arguments import choose_projects
 from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list import find_cached_list
@@ -25,8 +25,7 @@ from scopes.importers.repeated_import import RepeatedImport, StoreState, prepare
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
 from scopes.render.progress import progress
-from scopes.render.text.phrases import counted, format_size
-from scopes.result import Note
+from scopes.result import Note, counted, format_size
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository, empty_store
 
@@ -81,16 +80,14 @@ def _sources_of_paths(invocation: Invocation, paths: Sequence[str], skipped: lis
     return sources
 
 
-def choose_projects(invocation: Invocation, given: Sequence[str]) -> tuple[Project, ...] | None:
+def projects_to_import(invocation: Invocation, given: Sequence[str]) -> tuple[Project, ...] | None:
     """Return the projects to import: those given, else the project whose store is in use; None for all projects.
 
     Raises:
         Invalid: `given` has something that is no project.
     """
-    if ALL_PROJECTS in given:
-        return None
     if given:
-        return tuple(find_named_project(invocation, path) for path in given)
+        return choose_projects(invocation, given, stored=False) or None
     own = find_store_project(invocation.store_path, invocation.cwd)
     return None if own is None else (own,)
 

@@ -14,7 +14,7 @@ from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.store.projects import (
     cache_directory,
     choose_store,
-    find_project,
+    find_here,
     find_project_store,
     index_directory,
     state_directory,
@@ -239,12 +239,12 @@ class Invocation:
 
             command = join(["scopes", *self.arguments])
             opened: Repository = self._open(path)
-            actor = self.actor or opened.config.find("scopes.author") or "user"
+            actor = self.actor or opened.config.find_person() or "user"
             opened.caller = opened.caller._replace(
                 actor=actor,
                 command=command,
                 full_branch_names=self.writes,
-                find_project=lambda: find_project(self.cwd, self.home),
+                find_project=lambda: find_here(self.cwd, path),
                 find_missing=self._find_missing,
                 sign=self._find_signer(opened.config),
                 on_wait=lambda text: self.output().note(Note(text)),
@@ -454,29 +454,29 @@ class Invocation:
             output.note(note)
         self._notes = ()
 
-    def hint_author(self, *, in_scripts: bool = False) -> None:
-        """Write how to use one's own name, if messages are by `user` although git knows a name.
+    def ask_name(self) -> str | None:
+        """Ask a person at a terminal for a name, and keep it in the user's settings; None if it is known or not asked.
 
-        in_scripts: also where the output is no terminal, on standard error; for what a store does once, before others
-            read the name
+        Raises:
+            Invalid: the name is too long.
         """
-        if not self.stdout.isatty() and (self.json or not in_scripts):
-            return
-        config = self.config(optional=True)
-        name = config.find("user.name")
-        if not name or config.find("scopes.author"):
-            return
-        from shlex import join as join_
+        if self.yes or self.json or not (self.interactive and self.stdout.isatty()):
+            return None
+        if self.config(optional=True).find_person():
+            return None
+        self.stderr.write("Your name, for the messages that you write [user]: ")
+        self.stderr.flush()
+        answer = self.stdin.readline()
+        if not answer:  # the end of the input
+            return None
+        from scopes.conversation.store import set_setting
+        from scopes.ids import parse_agent_name
 
-        join = join_
-        words = ["config", "scopes.author", name]
-        here = join(["scopes", *(() if self.store is None else ("--store", self.store)), *words])
-        everywhere = f"in all your stores: {join(['scopes', *words])} --level user"
-        text = f"messages are by 'user'; to use your name: {here}; {everywhere}"
-        if self.stdout.isatty():
-            self.output().hint(text)
-        else:
-            self.output().say_hint(text)
+        name: str = parse_agent_name(answer.strip() or "user")
+        set_setting(None, self.home, "scopes.author", name, level="user")
+        if self._repository is not None:
+            self._repository.caller = self._repository.caller._replace(actor=self.actor or name)
+        return name
 
     def confirm(self, question: str) -> None:
         """Ask the user to confirm an action that cannot be undone.

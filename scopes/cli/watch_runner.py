@@ -11,7 +11,13 @@ from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from types import FrameType
 
-from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat, take_spooled
+from scopes.cli.import_runner import (
+    CollectedSources,
+    collect_sources,
+    import_or_repeat,
+    projects_to_import,
+    take_spooled,
+)
 from scopes.cli.invocation import Invocation
 from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesError
 from scopes.history.sessions import WATCH
@@ -53,7 +59,7 @@ class WatchRun:
     def __init__(self, invocation: Invocation, paths: Sequence[str], *, projects: Sequence[str] | None = None) -> None:
         self._invocation = invocation
         self._paths = [_require_path(path) for path in paths]
-        self._options = ImportOptions(projects=choose_projects(invocation, projects or ()))
+        self._options = ImportOptions(projects=projects_to_import(invocation, projects or ()))
         self._output = invocation.output()
         self._changed: SimpleQueue[str | None] = SimpleQueue()
         self._stopped = False

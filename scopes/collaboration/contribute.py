@@ -61,6 +61,25 @@ class CollaborationChanged(Result):
     operation: OperationId | None = None
     report: CollaborationReport | None = None
 
+    @property
+    def sentence(self) -> str:
+        """What was done."""
+        where = f"{self.conversation}/{self.branch}"
+        if self.operation is None:
+            return f"{self.author} takes part in {where}"
+        return f"{self.author} {self.change}{'' if self.about is None else f' about {self.about}'}: {where}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the message."""
+        return self.message
+
+    @property
+    def next_step(self) -> str:
+        """How to read what came of it."""
+        where = quote(f"{self.conversation}/{self.branch}")
+        return "" if self.report is None else f"read what came of it: scopes collaborate show {where}"
+
 
 def join(
     repository: Repository, conversation: str, branch: str | None = None, *, author: Author

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import NamedTuple
 
@@ -19,8 +19,9 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId
 from scopes.merge.conflicts import ConflictRow, EndedConflicts, read_ended, walk_conflicts
 from scopes.model import encoding
 from scopes.model.conflicts import ENDED, Conflict, Resolution
+from scopes.model.encoding import without_none
 from scopes.model.message import Position, decision_key
-from scopes.result import Note, Result
+from scopes.result import INLINE, Column, Note, Result, shown, written_by
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 
@@ -41,6 +42,11 @@ class Participant(NamedTuple):
     messages: int
     is_unread: bool = False
     is_asked: bool = True
+
+    def document(self) -> dict[str, object]:
+        """Return the participant as a JSON object."""
+        known = without_none(name=self.name, joined=self.joined, messages=self.messages)
+        return {**known, "unread": self.is_unread, "asked": self.is_asked}
 
 
 class StatedDecision(NamedTuple):
@@ -93,11 +99,20 @@ class Collaboration:
         return name_of(self.conversation, self.branch)
 
     @property
+    @shown
     def status(self) -> str:
         """`open`, `merged` until it is closed, or `closed`."""
         if self.closed is not None:
             return CLOSED
         return OPEN if self.merged_into is None else MERGED
+
+    @property
+    def joined(self) -> str:
+        """How many of those who were asked have joined, and how many others have: `2 of 3 + 1`."""
+        asked = [one for one in self.participants if one.is_asked]
+        others = sum(one.joined is not None for one in self.participants if not one.is_asked)
+        more = f" + {others}" if others else ""
+        return f"{sum(one.joined is not None for one in asked)} of {len(asked)}{more}"
 
 
 class Consensus(NamedTuple):
@@ -111,12 +126,54 @@ class Consensus(NamedTuple):
         """True if all who stated a position, at least two, hold the same one."""
         return len(self.holders) == 1 and len(self.holders[0][1]) > 1
 
+    def document(self) -> dict[str, object]:
+        """Return the positions about the subject as a JSON object."""
+        holders = [{"position": position, "agents": list(names)} for position, names in self.holders]
+        return {"about": self.about, "reached": self.is_reached, "holders": holders}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollaborationList(Result):
     """Collaborations: open ones, then merged ones, then closed ones; the newest first."""
 
-    rows: tuple[Collaboration, ...]
+    rows_in = "collaborations"
+    columns = (
+        Column("conversation", on="pipe"),
+        Column("branch", on="pipe"),
+        Column("name", "Branch", "branch", "terminal"),
+        Column("type", on="pipe"),
+        Column("status", form="state"),
+        Column("urgency", on="pipe"),
+        Column("joined"),
+        Column("messages", on="pipe"),
+        Column("open_conflicts", "Conflicts", on="pipe"),
+        Column("opened", form="time"),
+        Column("task"),
+    )
+    empty = "No collaboration is open."
+
+    collaborations: tuple[Collaboration, ...]
+
+    @property
+    def next_step(self) -> str:
+        """How to open one if there is none, or to close one that is merged."""
+        if not self.collaborations:
+            return "open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT"
+        merged = next((each.name for each in self.collaborations if each.status == MERGED), None)
+        return "" if merged is None else f"close what is merged: scopes collaborate close {quote(merged)}"
+
+
+def _end_conflicts(rows: Sequence[ConflictRow]) -> list[dict[str, object]]:
+    """Return conflicts and how they ended as JSON objects."""
+    shown = []
+    for conflict in (row.conflict for row in rows):
+        document: dict[str, object] = {name: getattr(conflict, name) for name in ("id", "type", "key", "status")}
+        if (end := conflict.resolution) is not None:
+            document |= without_none(
+                strategy=end.strategy, choice=end.choice, value=end.value, reason=end.reason or None, actor=end.actor
+            )
+        shown.append(document)
+    return shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,12 +183,14 @@ class CollaborationReport(Result):
     `positions` are those about topics, then those about conflicts; `consensus` is about topics, `debates` about both.
     """
 
-    collaboration: Collaboration
+    kind = "collaboration"
+
+    collaboration: Collaboration = field(metadata=INLINE)
     positions: tuple[Position, ...]
     consensus: tuple[Consensus, ...]
     debates: tuple[Debate, ...]
     decisions: tuple[StatedDecision, ...]
-    conflicts: tuple[ConflictRow, ...]
+    conflicts: tuple[ConflictRow, ...] = field(metadata=written_by(_end_conflicts))
 
 
 def list_collaborations(
@@ -146,7 +205,7 @@ def list_collaborations(
     handles = store.conversations() if conversation is None else [store.conversation(conversation)]
     found = [each for handle in handles for each in _collaborations(handle) if everything or each.closed is None]
     newest = sorted(found, key=lambda each: each.opened or "", reverse=True)
-    return CollaborationList(rows=tuple(sorted(newest, key=lambda each: _ORDER.index(each.status))))
+    return CollaborationList(collaborations=tuple(sorted(newest, key=lambda each: _ORDER.index(each.status))))
 
 
 def show_collaboration(repository: Repository, conversation: str, branch: str | None = None) -> CollaborationReport:
@@ -189,7 +248,7 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
             hint = f"list them: scopes collaborate list {quote(handle.conversation.id)}"
             raise NotFound(f"branch {handle} is not a collaboration", hint=hint)
         return handle
-    rows = list_collaborations(repository, conversation, everything=True).rows
+    rows = list_collaborations(repository, conversation, everything=True).collaborations
     found = [each for each in rows if each.status == OPEN] or [each for each in rows if each.status == MERGED]
     identifier = store.conversation(conversation).id
     if len(found) > 1:
@@ -210,7 +269,7 @@ def resolve_collaboration(repository: Repository, conversation: str, branch: str
 def _find_shown(repository: Repository, conversation: str, branch: str | None) -> tuple[BranchHandle, tuple[Note, ...]]:
     """Return the branch of the collaboration to show: also the newest closed one, if none is open or merged."""
     if branch is None and "/" not in conversation:
-        rows = list_collaborations(repository, conversation, everything=True).rows
+        rows = list_collaborations(repository, conversation, everything=True).collaborations
         if rows and rows[0].status == CLOSED:
             newest = StoreHandle(repository).branch(rows[0].conversation, rows[0].branch)
             hint = f"see the others: scopes collaborate list {quote(newest.conversation.id)} --all"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from scopes.agents.agent import EVERYBODY, Agent
 from scopes.agents.authors import check_typed_author
@@ -43,6 +44,21 @@ class CollaborationStarted(Result):
     delivered_to: tuple[AgentName, ...]
     queued_for: tuple[AgentName, ...]
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """What was opened for whom."""
+        return f"opened {self.answer} for {', '.join((*self.delivered_to, *(f'{n} (away)' for n in self.queued_for)))}"
+
+    @property
+    def answer(self) -> str:
+        """The branch with its conversation."""
+        return f"{self.conversation}/{self.branch}"
+
+    @property
+    def next_step(self) -> str:
+        """How to see who joins."""
+        return f"see who joins: scopes collaborate status {quote(self.conversation)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +101,7 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         payload=check_payload(kind, payload),
         extra=event_field("request", **details),
     )
-    earlier = [each for each in list_collaborations(repository, handle.id).rows if each.status == OPEN]
+    earlier = [each for each in list_collaborations(repository, handle.id).collaborations if each.status == OPEN]
     with exclusive_write(repository):
         registry = Registry(repository)
         parent = handle.active_branch.name

@@ -17,6 +17,7 @@ from scopes.history.messages import (
     NO_CHANGES,
     Below,
     is_root,
+    message_id_of,
     plain_message,
     read_below,
     read_message,
@@ -31,7 +32,7 @@ from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_c
 from scopes.model.encoding import leaf
 from scopes.model.message import MESSAGES, RETRACTED_TEXT, Author, Message, encode, is_purged
 from scopes.result import Note, Result
-from scopes.store.graph import is_ancestor
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import BLOB, BlobChange, Objects, find_blob, read_commit
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
@@ -49,6 +50,7 @@ class MessageAppended(Result):
     of `parent`.
     `remaining_turns` is set if one message was appended and there is a setting `scopes.maxTurns`: how many messages the
     branch may still get.
+    `earlier` says that the conversation had the message already, and nothing was written.
     """
 
     id: MessageId
@@ -60,6 +62,7 @@ class MessageAppended(Result):
     active: bool = True
     operation: OperationId | None = None
     remaining_turns: int | None = None
+    earlier: bool = False
 
 
 def append(
@@ -75,13 +78,38 @@ def append(
     return append_to(StoreHandle(repository).conversation(conversation).branch(branch), message)
 
 
+class KnownMessages:
+    """The messages that a conversation has; what others have written meanwhile is read when it is asked for."""
+
+    def __init__(self) -> None:
+        self._seen: set[Oid] = set()
+        self._commits: dict[MessageId, Oid] = {}
+
+    def find(self, branch: BranchHandle, message: MessageId) -> Oid | None:
+        """Return the commit of a message in the conversation of a branch; None if there is none."""
+        for commit in list(walk_newest_first(branch.repository, branch.conversation.tips.values(), self._seen)):
+            self._seen.add(commit.oid)
+            self._commits.setdefault(message_id_of(commit), commit.oid)
+        return self._commits.get(message)
+
+
+class _Earlier(Exception):
+    """The conversation has the message."""
+
+
 def append_to(
-    branch: BranchHandle, message: Message, *, first: MessageId | None = None, made_of: Collection[Oid] = ()
+    branch: BranchHandle,
+    message: Message,
+    *,
+    first: MessageId | None = None,
+    made_of: Collection[Oid] = (),
+    known: KnownMessages | None = None,
 ) -> MessageAppended:
     """Append a message to a branch that was already resolved; raises as `append` does.
 
     `first` is the first message of the same command: `undo` takes back all messages of a command together.
     `made_of` are commits whose text the message has: Busy is raised if something of it was purged meanwhile.
+    With `known` nothing is written if the conversation has a message of this id.
     """
     repository, conversation_id = branch.repository, branch.conversation.id
     lines = [encode(message)]
@@ -89,10 +117,15 @@ def append_to(
 
     def write(tip: Oid) -> Oid:
         require_unpurged(repository, conversation_id, made_of)
+        if known is not None and known.find(branch, message.id) is not None:
+            raise _Earlier
         return write_message(tip)
 
     last = next(iter(_newest), None)
-    oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
+    try:
+        oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
+    except _Earlier:
+        return _earlier(branch, message.id, known)
     remaining, limits = check_limits(repository, oid, read_limits(repository.config), appended=True)
     return MessageAppended(
         id=message.id,
@@ -113,27 +146,59 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
         NotFound: the branch was deleted.
         Busy, Inaccessible: nothing was written.
     """
-    repository = branch.repository
+    lines = _encode_all(messages)
+    with exclusive_write(branch.repository):
+        appended = _append_under_lock(branch, messages, lines)
+    return _with_notes(branch, appended, lines)
+
+
+def _encode_all(messages: Sequence[Message]) -> list[bytes]:
     if len(messages) >= _IN_ONE_PACK:
         from scopes import fast_json
 
         fast_json.enable()
-    lines = [encode(message) for message in messages]
-    with exclusive_write(repository):
-        old = branch.tip
-        if len(messages) < _IN_ONE_PACK:
-            appended = _write_all(repository, branch, old, messages, lines)
-        else:
-            from scopes.store.packs import bulk_objects
+    return [encode(message) for message in messages]
 
-            with bulk_objects(repository) as objects:
-                appended = _write_all(objects, branch, old, messages, lines)
-        if appended:
-            tx = Transaction(repository, branch.conversation.id)
-            tx.move_branch(branch.name, old, appended[-1].oid)
-            tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
+
+def _append_under_lock(
+    branch: BranchHandle, messages: Sequence[Message], lines: Sequence[bytes]
+) -> list[MessageAppended]:
+    repository, old = branch.repository, branch.tip
+    if len(messages) < _IN_ONE_PACK:
+        appended = _write_all(repository, branch, old, messages, lines)
+    else:
+        from scopes.store.packs import bulk_objects
+
+        with bulk_objects(repository) as objects:
+            appended = _write_all(objects, branch, old, messages, lines)
+    if appended:
+        tx = Transaction(repository, branch.conversation.id)
+        tx.move_branch(branch.name, old, appended[-1].oid)
+        tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
+    return appended
+
+
+def _with_notes(branch: BranchHandle, appended: list[MessageAppended], lines: Sequence[bytes]) -> list[MessageAppended]:
     notes = _notes_after(branch, lines, appended[0].oid) if appended else ()
     return [*appended[:-1], replace(appended[-1], notes=(*appended[-1].notes, *notes))] if notes else appended
+
+
+def _earlier(branch: BranchHandle, message: MessageId, known: KnownMessages | None) -> MessageAppended:
+    oid = None if known is None else known.find(branch, message)
+    if oid is None:
+        raise NotFound(f"message {message[:8]} is gone meanwhile", hint="try again")
+    conversation = branch.conversation.id
+    return MessageAppended(id=message, oid=oid, conversation=conversation, branch=branch.name, earlier=True)
+
+
+def append_once(branch: BranchHandle, messages: Sequence[Message], known: KnownMessages) -> list[MessageAppended]:
+    """Append those of several messages that the conversation does not have, as `append_all` does, each of them once."""
+    lines = dict(zip((each.id for each in messages), _encode_all(messages), strict=True))
+    with exclusive_write(branch.repository):
+        new = {each.id: each for each in messages if known.find(branch, each.id) is None}
+        written = _append_under_lock(branch, list(new.values()), [lines[each] for each in new])
+    appended = {each.id: each for each in _with_notes(branch, written, [lines[each] for each in new])}
+    return [appended.pop(each.id) if each.id in appended else _earlier(branch, each.id, known) for each in messages]
 
 
 def _notes_after(

@@ -410,7 +410,8 @@ def tag(
     Raises:
         Refused: a tag or a branch of that name exists, or the name is the beginning of the id of a message.
     """
-    handle, tag_name = StoreHandle(repository).conversation(conversation), parse_new_tag_name(repository, name)
+    handle = StoreHandle(repository).conversation(conversation)
+    tag_name = parse_new_tag_name(repository, name, handle.id)
     with exclusive_write(repository):
         if tag_name in handle.tips:
             raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")

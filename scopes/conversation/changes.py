@@ -12,18 +12,22 @@ messages that it follows or the operation that created its conversation.
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from scopes.clock import format_seconds, format_time, now_nanoseconds, parse_date, parse_time
+from scopes.clock import Time, format_seconds, format_time, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.activity import TOOL_RESULTS, find_call_message
 from scopes.history.messages import (
+    NO_TEXT,
     STATE_DIRECTORY,
     MessageHeader,
     RecordedTimes,
@@ -43,7 +47,7 @@ from scopes.history.names import (
     resolve_revision,
 )
 from scopes.history.transaction import AGENT_FILES, find_tree, read_json
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.ids import BranchName, ConversationId, Oid, is_oid
 from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, decoded_key, find_file, folded_key, key_of_path
 from scopes.merge.plan import blame_paths, claim_value
@@ -64,7 +68,8 @@ from scopes.model.message import (
     folded,
 )
 from scopes.model.operation import Operation, RefChange
-from scopes.result import Note, Result, Stream, few
+from scopes.result import HIDDEN, NULL, Column, Note, Result, Stream, few, named, short_id, shown, spread
+from scopes.sanitize import mark_cut
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit, diff_blobs, read_blob, read_commit, walk_blobs
@@ -90,21 +95,118 @@ class Change(Result):
     `time` is when it was recorded. `tools` are the names of the tools that a new message calls.
     """
 
-    time: str
+    can_undo = False
+    columns = (
+        Column("time", form="time"),
+        Column("field_path", "Field", on="pipe"),
+        Column("short_field", "Field", on="terminal"),
+        Column("operation", on="pipe"),
+        Column("cause", on="pipe"),
+        Column("before", form="json", on="pipe"),
+        Column("after", form="json", on="pipe"),
+        Column("source", on="pipe"),
+        Column("words", "Change", on="terminal"),
+        Column("by", on="terminal"),
+    )
+
+    time: Time
     field_path: str
     operation: str
-    before: Any
-    after: Any
+    before: Any = field(metadata=NULL)
+    after: Any = field(metadata=NULL)
     cause: str
     source: str
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] = field(default=(), metadata=HIDDEN)
+
+    @property
+    def short_field(self) -> str:
+        """The field with the beginning of the id of a message."""
+        name, bracket, key = self.field_path.partition("[")
+        return f"{name}[{short_id(key)}…]" if bracket and name == "messages" else self.field_path
+
+    @property
+    def by(self) -> str:
+        """Who made the change."""
+        kind, _, name = self.cause.partition(":")
+        return name if name and kind != "remote" else self.cause
+
+    @property
+    def words(self) -> str:
+        """The change in words: what was said, created, moved or deleted."""
+        return _describe(self)
+
+    @property
+    def is_tool_use(self) -> bool:
+        """True of a message that only calls tools or has their results."""
+        match self.after:
+            case {"kind": str(kind), "subject": str(subject)} if self.field_path.startswith("messages"):
+                return kind == "tool-results" or (bool(self.tools) and subject == NO_TEXT)
+        return False
+
+
+def _describe(row: Change) -> str:
+    """Return a change in words: what was said, created, moved or deleted."""
+    match row.field_path.partition(".")[0].partition("[")[0], row.before, row.after:
+        case "messages", _, {"kind": str(kind), "subject": str(subject)}:
+            text = mark_cut(subject)
+            called = f"{kind}: → {', '.join(row.tools)}" if row.tools else kind
+            is_named = kind == "plain" or text.startswith(f"{kind}: ")
+            words = called if text == NO_TEXT else text if is_named else f"{kind}: {text}"
+        case "messages", _, {"amended_by": str(name)}:
+            words = f"amended by {short_id(name)}"
+        case "messages", _, None:
+            words = "retracted"
+        case "participants", _, str(name):
+            words = f"{name} joined"
+        case _:
+            words = _describe_values(row)
+    return words
+
+
+def _describe_values(row: Change) -> str:
+    before, after = row.before, row.after
+    if before is None:
+        return f"{'started at' if isinstance(after, dict) else 'set to'} {_short_value(after)}"
+    if after is None:
+        return f"deleted, was {_short_value(before)}"
+    verb = "merged: " if row.operation == "MERGE" else ""
+    return f"{verb}{_short_value(before)} → {_short_value(after)}"
+
+
+def _short_value(value: Any) -> str:
+    """Return a value on one line: ids are shortened, documents are JSON."""
+    match value:
+        case {"tip": str(name)} | {"id": str(name)}:
+            return short_id(name)
+        case str(text):
+            return short_id(text) if is_oid(text) else text
+    return json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeLog(Stream):
     """The changes of a conversation, in the order in which they were recorded."""
 
+    rows_in = "changes"
+    rows_seen = "folded"
+    columns = Change.columns
+    empty = "no changes"
+
     conversation: ConversationId
+
+    @property
+    def folded(self) -> Iterator[Any]:
+        """The changes with one row for several messages that only use tools: half of the log may be those."""
+        changes = (item for item in self.items if isinstance(item, Change))
+        for is_tool_use, found in groupby(changes, lambda row: row.is_tool_use):
+            group = list(found)
+            if not is_tool_use or len(group) == 1:
+                yield from group
+                continue
+            counts = Counter(tool for row in group for tool in row.tools)
+            names = ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts.items())
+            words = f"{len(group):,} messages of tool calls and results" + (f": → {names}" if names else "")
+            yield {"time": group[0].time, "short_field": "messages", "words": words, "by": group[0].by}
 
 
 class _Row(NamedTuple):
@@ -443,12 +545,12 @@ def _walk_message(repository: Repository, head: MessageHeader, message: Message)
         after = None if message.retracts else {"amended_by": head.id}
         yield _Row(f"messages[{voided}]", {"id": voided}, after)
     is_change = bool(head.parents) and (head.kind in _CHANGE_VALUES or voided is not None)
-    for group, field in ((ENTITIES, "value"), (DECISIONS, "decision")) if is_change else ():
+    for group, place in ((ENTITIES, "value"), (DECISIONS, "decision")) if is_change else ():
         directory = f"{STATE_DIRECTORY}/{group}"
         trees = [find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid)]
         for path, *blobs in diff_blobs(repository, *trees):
             loaded = (None if blob is None else encoding.load(read_blob(repository, blob)) for blob in blobs)
-            old, new = (claim.get(field, claim) if isinstance(claim, dict) else claim for claim in loaded)
+            old, new = (claim.get(place, claim) if isinstance(claim, dict) else claim for claim in loaded)
             yield _Row(".".join((group, *split_leaf(path))), old, new)
 
 
@@ -461,17 +563,26 @@ class BlameRow:
 
     key: str
     agent: str | None
-    value: Any
-    head: MessageHeader
-    call_message: MessageHeader | None = None
-    call: Part | None = None
+    value: Any = field(metadata=NULL)
+    head: MessageHeader = field(metadata=named("message"))
+    call_message: MessageHeader | None = field(default=None, metadata=named("caller"))
+    call: Part | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @shown
+    def tool(self) -> str | None:
+        """The tool that was called."""
+        return None if self.call is None else self.call.fields.get("name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlameList(Result):
     """The claims of one key, or of a group of keys, sorted by key."""
 
-    revision: Revision
+    kind = "blame"
+    rows_in = "rows"
+
+    revision: Revision = field(metadata=spread(conversation="conversation", branch="branch", oid="oid"))
     rows: tuple[BlameRow, ...]
 
 

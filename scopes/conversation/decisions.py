@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle, resolve_scope, walk_messages
-from scopes.history.messages import MessageHeader, check_author, find_claim, plain_message, read_body, subject_of
+from scopes.history.messages import (
+    MessageHeader,
+    check_author,
+    display_time,
+    find_claim,
+    plain_message,
+    read_body,
+    shown_author,
+    subject_of,
+)
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
@@ -20,7 +29,7 @@ from scopes.model import encoding
 from scopes.model.conflicts import decode_resolution
 from scopes.model.encoding import decode_component
 from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
-from scopes.result import Note, Result
+from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, named, short_id, shown
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import BlobChange, find_blob, find_subtree, read_blob, walk_blobs
 from scopes.store.repository import Repository
@@ -37,11 +46,21 @@ class DecisionRow:
 
     topic: str
     decision: str
-    head: MessageHeader
-    current: bool
-    branches: tuple[BranchName, ...] = ()
-    withdrawn: bool = False
-    other_spellings: tuple[str, ...] = ()
+    head: MessageHeader = field(metadata=named("message"))
+    current: bool = field(metadata=named("stands"))
+    branches: tuple[BranchName, ...] = field(default=(), metadata=OMIT_EMPTY)
+    withdrawn: bool = field(default=False, metadata=HIDDEN)
+    other_spellings: tuple[str, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def author(self) -> str:
+        """Who decided."""
+        return shown_author(self.head)
+
+    @property
+    def time(self) -> str | None:
+        """When."""
+        return display_time(self.head)
 
     @property
     def key(self) -> str:
@@ -49,6 +68,7 @@ class DecisionRow:
         return decision_key(self.topic)
 
     @property
+    @shown
     def state(self) -> str:
         """`in-effect`, `other-branch` if only other branches than the active one hold it, `withdrawn`, `superseded`."""
         if self.current or self.branches:
@@ -59,6 +79,21 @@ class DecisionRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionList(Result):
     """Every decision of every branch, oldest first; `branch` is the only one that counts, if it was named."""
+
+    rows_in = "decisions"
+    columns = (
+        Column("topic"),
+        Column("decision", form="prose"),
+        Column("author"),
+        Column("time", form="time"),
+        Column("message.id", "ID", "id"),
+        Column("message.oid", "OID", on="pipe"),
+        Column("state", form="state"),
+        Column("branches", "Only on", on="terminal"),
+        Column("other_spellings", on="template"),
+        Column("other_spellings", on="terminal"),
+    )
+    empty = "no decisions"
 
     conversation: ConversationId
     decisions: tuple[DecisionRow, ...]
@@ -276,7 +311,29 @@ class DecisionWithdrawn(Result):
     branch: BranchName
     topic: str
     decisions: tuple[str, ...]
-    dry_run: bool = False
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
+
+    @property
+    def sentence(self) -> str:
+        """What is no longer in effect, and the message that withdrew it."""
+        where = f"{self.conversation}/{self.branch}"
+        if self.id is None:
+            return f"{self._what} would be withdrawn on {where}"
+        return f"withdrawn {self._what} on {where} by {short_id(self.id)}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the message; in a dry run what would be withdrawn."""
+        return self.id or self._what
+
+    @property
+    def next_step(self) -> str:
+        """How to take it back."""
+        return "" if self.id is None else "undo with: scopes undo"
+
+    @property
+    def _what(self) -> str:
+        return f"{self.topic} = {', '.join(self.decisions)}"
 
 
 def withdraw_decision(

@@ -16,7 +16,7 @@ from hashlib import sha256
 from operator import attrgetter, ge, le
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scopes.clock import format_seconds
+from scopes.clock import format_seconds, in_seconds
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import ConversationId
 from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
@@ -24,7 +24,7 @@ from scopes.index.database import without_purged
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few
 from scopes.store import refs
-from scopes.store.projects import ChosenProject, Project, find_project
+from scopes.store.projects import Project, find_project_names
 from scopes.store.refs import RefFiles, read_loose_ref, read_ref_files
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ListFilter(NamedTuple):
 
     since: int | None = None
     agent: str | None = None
-    projects: tuple[Project | ChosenProject, ...] = ()
+    projects: tuple[Project, ...] = ()
     model: str | None = None
     tag: str | None = None
     limit: int | None = None
@@ -95,13 +95,8 @@ class ListFilter(NamedTuple):
             tag = self.tag.casefold()
             selected = [row for row in selected if tag in map(str.casefold, row.tags or ())]
         if self.projects:
-            directories = {row.directory for row in selected if row.directory is not None}
-            inside = set[str]()
-            for each in self.projects:
-                found = (
-                    each.find(directories) if isinstance(each, ChosenProject) else filter(each.contains, directories)
-                )
-                inside.update(found)
+            directories = {row.directory for row in selected}
+            inside = {found for each in self.projects for found in each.find(directories)}
             selected = [row for row in selected if row.directory in inside]
         return selected
 
@@ -117,7 +112,7 @@ def _note_none_found(rows: Sequence[ConversationRow], wanted: ListFilter) -> Not
         "tags": (wanted.tag, (name for row in rows for name in row.tags or ())),
     }
     hints = [few(what, names) for what, (word, names) in there_are.items() if word is not None]
-    if any(isinstance(project, ChosenProject) for project in wanted.projects):
+    if wanted.projects:
         hints.append(few("projects", find_project_names(row.directory for row in rows).values()))
     return Note("no conversation matches", "\n".join(filter(None, hints)) or None)
 
@@ -132,15 +127,6 @@ def _matching(wanted: str, names: Iterable[str]) -> set[str]:
         for name, folded in found.items()
         if folded.startswith(word) or any(f"{mark}{word}" in folded for mark in "-/_ ")
     }
-
-
-def find_project_names(directories: Iterable[str | None]) -> Mapping[str, str]:
-    """Return the name of the project of each directory that belongs to one.
-
-    Names are not stored, because directories are moved and repositories are made.
-    """
-    found = {path: find_project(path) for path in {*directories} if path is not None}
-    return {path: project.name for path, project in found.items() if project is not None}
 
 
 BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)
@@ -254,7 +240,7 @@ def sorted_list(
 def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     """Return rows by last activity, the newest first; those of one second by their moment, then by id."""
     rows = sorted(summaries, key=attrgetter("id"))
-    return sorted(rows, key=lambda row: ((row.activity or "").removesuffix("Z"), row.moment), reverse=True)
+    return sorted(rows, key=lambda row: (in_seconds(row.activity or ""), row.moment), reverse=True)
 
 
 _PREFIXES: Final = (*LISTED, refs.ACTIVE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain, islice
 from shlex import quote
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid, Refused, check_not_negative
 from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, find_call_message, is_news, with_summary
-from scopes.history.handles import list_tips_by_time
+from scopes.history.handles import list_tips_by_time, participants_of
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
@@ -31,12 +31,13 @@ from scopes.history.messages import (
     read_body,
     read_body_bytes,
     read_claims,
+    read_root,
     shown_author,
 )
-from scopes.history.metadata import read_metadata
-from scopes.history.names import Revision, list_branch_tips, resolve_revision, resolve_with_latest
+from scopes.history.metadata import Metadata, read_metadata
+from scopes.history.names import MAIN, Revision, list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.sessions import Ending, Following, ending_of, is_live, is_unanswered, may_have_ending, reader_notes
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
@@ -109,10 +110,18 @@ class LogEntry(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(Stream):
-    """The messages of a conversation in the requested order."""
+    """The messages of a conversation in the requested order.
+
+    `branch` is the only branch of it, if there is only one. Title, directory and participants of the conversation are
+    known if they were requested.
+    """
 
     conversation: ConversationId
+    branch: BranchName | None = None
     oldest_first: bool = False
+    title: str | None = None
+    directory: str | None = None
+    participants: tuple[AgentName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +160,7 @@ def log(
     results: bool = False,
     fold_results: bool = False,
     digests: bool = False,
+    heading: bool = False,
 ) -> Log:
     """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
 
@@ -170,6 +180,7 @@ def log(
         fold_results: leave out messages that hold nothing but the results of calls that the log shows, except tips and
             kinds asked for by name.
         digests: read what each side of a merge did, for the marks of merged branches.
+        heading: read the title, the directory and the participants of the conversation.
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
@@ -179,7 +190,8 @@ def log(
         raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
     conversation_id, tips, hidden, branch = _resolve_range(repository, where, all_branches=all_branches)
     branches = _names_by_commit(list_branch_tips(repository, conversation_id))
-    tags = _names_by_commit(read_metadata(repository, conversation_id).tags)
+    metadata = read_metadata(repository, conversation_id)
+    tags = _names_by_commit(metadata.tags)
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = _LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
@@ -239,7 +251,20 @@ def log(
     if not (criteria.is_only_path and criteria.path is None) and limit != 0:
         first = list(islice(entries, 1))
         notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
-    return Log(items=chain(first, entries), conversation=conversation_id, oldest_first=oldest_first, notes=notes)
+    result = Log(
+        items=chain(first, entries), conversation=conversation_id, branch=branch, oldest_first=oldest_first,
+        notes=notes,
+    )  # fmt: skip
+    return _with_heading(repository, result, metadata, tips[0]) if heading else result
+
+
+def _with_heading(repository: Repository, found: Log, metadata: Metadata, tip: Oid) -> Log:
+    commit, main = read_commit(repository, tip), metadata.branches.get(MAIN)
+    root = read_root(repository, commit, None if main is None else main.fork)
+    return replace(
+        found, title=metadata.title, directory=metadata.directory or root.cwd,
+        participants=participants_of(repository, [commit]),
+    )  # fmt: skip
 
 
 def parse_kinds(names: Sequence[str]) -> list[MessageKind]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any, TypeAlias, TypeVar
 
@@ -49,6 +49,7 @@ from scopes.merge.in_progress import (
     require_resolved_on_branch,
     stop,
 )
+from scopes.merge.keys import display_key
 from scopes.merge.plan import (
     MergePlan,
     adds_nothing,
@@ -59,11 +60,11 @@ from scopes.merge.plan import (
     write_state,
 )
 from scopes.merge.resolve import Policy, read_policy, with_earlier
-from scopes.model.conflicts import Conflict
+from scopes.model.conflicts import Conflict, number_conflicts
 from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.conversation import MERGED_REQUEST as MERGED
 from scopes.model.message import Author
-from scopes.result import Note, Result, plural
+from scopes.result import INLINE, OMIT_EMPTY, Column, Note, Result, plural, written_by
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.objects import Objects, read_commit
 from scopes.store.packs import bulk_objects
@@ -496,24 +497,67 @@ class MergeRequestRow:
     """A merge request with its state now."""
 
     conversation: ConversationId
-    request: MergeRequest
+    request: MergeRequest = field(metadata=INLINE)
     state: str
+
+    @property
+    def branches(self) -> str:
+        """The source and the target."""
+        return f"{self.request.source} into {self.request.target}"
+
+    @property
+    def merge_it(self) -> str:
+        """The command that merges it."""
+        return f"merge it: scopes merge-requests merge {quote(self.conversation)} {self.request.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRequestList(Result):
     """Merge requests, newest first."""
 
-    rows: tuple[MergeRequestRow, ...]
+    rows_in = "merge_requests"
+    columns = (
+        Column("conversation"),
+        Column("number"),
+        Column("id", "ID", on="pipe"),
+        Column("state", form="state"),
+        Column("title"),
+        Column("source", on="pipe"),
+        Column("target", on="pipe"),
+        Column("branches", on="terminal"),
+        Column("requester"),
+        Column("opened", on="pipe"),
+        Column("opened", form="time", on="terminal"),
+    )
+    empty = "no merge requests"
+
+    merge_requests: tuple[MergeRequestRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRequestChanged(Result):
     """A merge request that was opened or closed; `change` is `opened` or `closed`."""
 
-    row: MergeRequestRow
+    kind = "merge-request"
+
+    row: MergeRequestRow = field(metadata=INLINE)
     change: str
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """What was opened or closed."""
+        return f"merge request {self.row.request.number} {self.change}: {self.row.branches}"
+
+    @property
+    def answer(self) -> str:
+        """The number of the request."""
+        return str(self.row.request.number)
+
+    @property
+    def next_step(self) -> str:
+        """How to merge an opened one."""
+        return self.row.merge_it if self.change == "opened" else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -531,15 +575,84 @@ class MergeRequestView(Result):
         problem: Why it cannot be merged.
     """
 
-    row: MergeRequestRow
+    kind = "merge-request"
+    columns = (
+        Column("number"),
+        Column("state", form="state"),
+        Column("title"),
+        Column("row.branches"),
+        Column("conversation"),
+        Column("requester"),
+        Column("opened", form="time"),
+        Column("id", "ID", "id"),
+        Column("ended", form="time"),
+        Column("ended_by"),
+        Column("reason"),
+        Column("gone"),
+        Column("source_news", "Source"),
+        Column("in_progress"),
+        Column("forecast", "Merge"),
+        Column("message", form="body"),
+        Column("conflict_names", "Conflicts", "lines"),
+        Column("file_verdicts", "Changed on both sides", "lines"),
+    )
+
+    row: MergeRequestRow = field(metadata=INLINE)
     outcome: str | None = None
     messages: int | None = None
-    conflicts: tuple[Conflict, ...] = ()
-    files: tuple[FileComparison, ...] = ()
+    conflicts: tuple[Conflict, ...] = field(default=(), metadata=written_by(number_conflicts))
+    files: tuple[FileComparison, ...] = field(default=(), metadata=OMIT_EMPTY)
     gone: tuple[BranchName, ...] = ()
     moved: int | None = None
     in_progress: BranchName | None = None
     problem: str | None = None
+
+    @property
+    def source_news(self) -> str:
+        """What has happened to the source since the request was opened."""
+        if self.moved is None:
+            gone = self.row.request.source in self.gone
+            return "" if gone else "was rewound or rewritten since the request was opened"
+        return f"has {self.moved} {plural(self.moved, 'message')} since the request was opened" if self.moved else ""
+
+    @property
+    def forecast(self) -> str:
+        """What a merge would do now."""
+        if self.row.state != OPEN:
+            return ""
+        if self.problem is not None:
+            return f"not possible: {self.problem}"
+        if self.outcome == "conflict":
+            return f"would stop on {len(self.conflict_names)} {plural(len(self.conflict_names), 'conflict')}"
+        count = f", {self.messages} {plural(self.messages, 'message')}" if self.messages else ""
+        return f"{_FORECASTS.get(self.outcome or '', '')}{count}"
+
+    @property
+    def conflict_names(self) -> list[str]:
+        """The type and the key of each conflict that a merge would stop on."""
+        return [f"{each.type} {display_key(each.key)}" for each in self.conflicts if each.resolution is None]
+
+    @property
+    def file_verdicts(self) -> list[str]:
+        """What both sides made of each file, if the merge is not trivial."""
+        trivial = self.outcome in {"up-to-date", "fast-forward"}
+        return [] if trivial else [f"{file.path}: {file.verdict}" for file in self.files]
+
+    @property
+    def next_step(self) -> str:
+        """How to resolve or merge it."""
+        if self.row.state != OPEN or self.problem is not None:
+            return ""
+        if self.in_progress is not None:
+            return f"resolve it: scopes conflicts list {quote(self.row.conversation)}"
+        return "" if self.outcome == "up-to-date" else self.row.merge_it
+
+
+_FORECASTS = {
+    "up-to-date": "has nothing to do: the target has all messages",
+    "fast-forward": "would be a fast-forward",
+    "merged": "would merge without conflicts",
+}
 
 
 def open_merge_request(
@@ -604,7 +717,7 @@ def list_merge_requests(
     rows = [_row(handle, request) for handle in handles for request in handle.metadata.requests.values()]
     rows = [row for row in rows if wanted in {row.state, "all"}]
     rows.sort(key=lambda row: (row.request.opened, row.conversation, row.request.number), reverse=True)
-    return MergeRequestList(rows=tuple(rows))
+    return MergeRequestList(merge_requests=tuple(rows))
 
 
 def show_merge_request(repository: Repository, conversation: str, name: str) -> MergeRequestView:

@@ -16,7 +16,7 @@ from operator import attrgetter
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import creation_time, known_seconds, later_of, parse_time
+from scopes.clock import creation_time, known_seconds, last_activity, parse_time
 from scopes.conversation.log import LogEntry
 from scopes.errors import Ambiguous, Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
@@ -285,7 +285,7 @@ def show(
         active_branch=active,
         messages=len(by_id),
         created_at=creation_time(root.created),
-        last_activity=later_of(known_seconds(newest), root.created),
+        last_activity=last_activity(newest, root.created),
         source=root.format,
         branches=branches.explain(wanted),
         recent=tuple(
@@ -419,7 +419,7 @@ class _Branches:
             status=status,
             active=name == self._active,
             created_at=creation_time(entry.created),
-            last_activity=later_of(known_seconds(tip.time), entry.created),
+            last_activity=last_activity(tip.time, entry.created),
             compactions=kinds["compaction"],
             interrupts=kinds["interrupt"],
             newer=sum(map(is_news, after_summary)) if SUMMARY in kinds else None,
@@ -521,7 +521,7 @@ class RowReader:
             id=refs_of.conversation,
             participants=participants_of(self._repository, commits, self._participants),
             branches=sum(name not in hidden for name in refs_of.tips),
-            last_activity=later_of(known_seconds(newest), root.created),
+            last_activity=last_activity(newest, root.created),
             moment=moment,
             recorded_at=known_seconds(recorded) if recorded > newest else None,
             title=metadata.title,

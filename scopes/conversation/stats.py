@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from operator import attrgetter
 
@@ -15,10 +15,10 @@ from scopes.history.messages import MessageHeader, read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.model.encoding import file_leaf
+from scopes.model.encoding import file_leaf, relative_path
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
 from scopes.model.tools import is_refused
-from scopes.result import Note, Result
+from scopes.result import INLINE, OMIT_EMPTY, Column, Note, Result
 from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
@@ -34,6 +34,16 @@ class FileRow:
     last_author: AgentName
     last_operation: str
 
+    @property
+    def counts(self) -> str:
+        """How often each operation was done: `edit:2,read:1`."""
+        return ",".join(f"{name}:{count}" for name, count in self.operations.items())
+
+    @property
+    def uses(self) -> int:
+        """How many messages used it."""
+        return len(self.messages)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileList(Result):
@@ -42,12 +52,35 @@ class FileList(Result):
     `branch` is the only branch that counts, None for all `branches`. `cwd` is the directory of the conversation.
     """
 
+    rows_in = "files"
+    rows_seen = "relative"
+    columns = (
+        Column("path", form="path"),
+        Column("counts", "Operations"),
+        Column("uses", "Messages", "count", "pipe"),
+        Column("last_touch", form="time"),
+        Column("last_author", "Author"),
+        Column("messages", "Message IDs", on="template"),
+    )
+    empty = "no files"
+
     conversation: ConversationId
-    files: tuple[FileRow, ...]
+    heading: Heading | None = field(default=None, metadata=INLINE)
     branch: BranchName | None = None
-    branches: tuple[BranchName, ...] = ()
+    branches: tuple[BranchName, ...] = field(default=(), metadata=OMIT_EMPTY)
     cwd: str | None = None
-    heading: Heading | None = None
+    files: tuple[FileRow, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Which branches are covered, if there are several."""
+        several = self.branch is None and len(self.branches) > 1
+        return f"on all {len(self.branches)} branches of {self.conversation}" if several else ""
+
+    @property
+    def relative(self) -> list[FileRow]:
+        """The files with their paths in the directory of the conversation."""
+        return [replace(row, path=relative_path(row.path, self.cwd)) for row in self.files]
 
 
 def files(repository: Repository, where: str) -> FileList:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from shlex import join, quote
 
-from scopes.clock import now_nanoseconds, parse_date
+from scopes.clock import in_seconds, now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound
 from scopes.index.database import delete_files
 from scopes.model.operation import Operation
-from scopes.result import Note, Result
+from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, counted, format_size, short_id, shown
 from scopes.store.config import (
     COMMANDS,
     DEFAULTS,
@@ -37,8 +38,26 @@ from scopes.store.transactions import exclusive_write
 class StoreCreated(Result):
     """The path of the store; `created` is False if it existed already."""
 
+    kind = "init"
+
     path: str
     created: bool
+
+    @property
+    def sentence(self) -> str:
+        """Whether the store is new."""
+        return f"{'created an empty store' if self.created else 'the store exists already'}: {self.path}"
+
+    @property
+    def answer(self) -> str:
+        """The path."""
+        return self.path
+
+    @property
+    def next_step(self) -> str:
+        """How to remove the new store."""
+        undo = f"undo with: rm -r {quote(self.path)} (as long as the store is empty)"
+        return undo if self.created else ""
 
 
 def init(path: str, *, dry_run: bool = False) -> StoreCreated:
@@ -58,16 +77,47 @@ class ConfigValue(Result):
     `before` is the value that the written level had before.
     """
 
+    kind = "config"
+
     key: str
     value: str | None
     origin: str
     written: bool
     before: str | None = None
 
+    @property
+    @shown
+    def removed(self) -> bool:
+        """Whether there is no value now."""
+        return self.value is None
+
+    @property
+    def sentence(self) -> str:
+        """What was written, if anything was."""
+        what = f"removed {self.key}" if self.value is None else f"{self.key} = {self.value}"
+        return f"{what} ({self.origin})" if self.written else ""
+
+    @property
+    def answer(self) -> str:
+        """The value; of a removed setting the key."""
+        return self.key if self.written and self.value is None else self.value or "\n"
+
+    @property
+    def next_step(self) -> str:
+        """How to bring the value before back."""
+        if not self.written or self.before == self.value:
+            return ""
+        words = ["unset", self.key] if self.before is None else ["set", self.key, self.before]
+        return f"undo with: scopes config {join([*words, '--level', self.origin])}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigList(Result):
     """Every value of every setting, lowest precedence first."""
+
+    rows_in = "settings"
+    columns = (Column("key"), Column("value"), Column("origin", option="show_origin"))
+    empty = "Nothing is set."
 
     settings: tuple[Setting, ...]
 
@@ -135,18 +185,48 @@ class GarbageCollected(Result):
     """The size of the object database before and after, and the number of expired operations and trash refs.
 
     With `dry_run` nothing was changed: the numbers are those of the run without it, the size afterwards is unknown, and
-    `loose_objects`, `operations` and `refs` are what would be packed and deleted.
+    `loose_objects`, `records` and `refs` are what would be packed and deleted.
     """
+
+    kind = "gc"
+    columns = (
+        Column("path"),
+        Column("bytes_before"),
+        Column("bytes_after"),
+        Column("expired_operations", "Operations"),
+        Column("expired_refs", "Refs"),
+    )
 
     path: str
     bytes_before: int
     bytes_after: int | None
     expired_operations: int
     expired_refs: int
-    dry_run: bool = False
-    loose_objects: int = 0
-    operations: tuple[Operation, ...] = ()
-    refs: tuple[str, ...] = ()
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
+    loose_objects: int | None = None
+    records: tuple[Operation, ...] | None = field(default=None, metadata=HIDDEN)
+    refs: tuple[str, ...] | None = None
+
+    @property
+    @shown
+    def operations(self) -> tuple[str, ...] | None:
+        """The ids of the operations that would be deleted."""
+        return None if self.records is None else tuple(record.id for record in self.records)
+
+    @property
+    def sentence(self) -> list[str]:
+        """The sizes, and what was expired; of a dry run each operation and ref."""
+        before = format_size(self.bytes_before)
+        if self.bytes_after is None:
+            lines = [f"would pack {self.path}: {counted(self.loose_objects or 0, 'loose object')}, {before} now"]
+        else:
+            lines = [f"packed {self.path}: {before} → {format_size(self.bytes_after)}"]
+        if self.expired_operations or self.expired_refs:
+            refs = counted(self.expired_refs, "deleted ref")
+            verb = "would expire" if self.dry_run else "expired"
+            lines.append(f"{verb} {counted(self.expired_operations, 'operation')} and {refs}")
+        lines += [f"{short_id(each.id)}  {in_seconds(each.time)}  {each.summary}" for each in self.records or ()]
+        return [*lines, *(self.refs or ())]
 
 
 def gc(
@@ -173,7 +253,7 @@ def gc(
             expired_refs=len(trash),
             dry_run=True,
             loose_objects=count_loose_objects(repository),
-            operations=tuple(operations),
+            records=tuple(operations),
             refs=tuple(change.ref for change in trash),
         )
     with exclusive_write(repository):

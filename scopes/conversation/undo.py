@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from shlex import quote
 
@@ -46,7 +46,7 @@ from scopes.merge.in_progress import (
 )
 from scopes.merge.keys import find_file
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
-from scopes.result import Note, Result, first_few
+from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, first_few
 from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
@@ -70,19 +70,44 @@ class Undone(Result):
     `active_branch` is set if another branch is active now.
     """
 
+    can_undo = False
+    columns = (Column("recorded", "ID"), Column("sentence", "Outcome"))
+
     target: Operation
-    also: tuple[Operation, ...] = ()
-    redo: bool
+    also: tuple[Operation, ...] = field(default=(), metadata=OMIT_EMPTY)
+    redo: bool = field(metadata=HIDDEN)
     operation: OperationId | None
-    actor: str
-    dry_run: bool = False
+    actor: str = field(metadata=HIDDEN)
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
     active_branch: BranchName | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the document."""
+        return "redo" if self.redo else "undo"
 
     @property
     def summary(self) -> str:
         """What was undone or redone."""
         text = _summary(self.target, self.also)
         return text.removeprefix("undo ") if self.redo else text
+
+    @property
+    def recorded(self) -> OperationId:
+        """The operation that did it; in a dry run the one that would be undone or redone."""
+        return self.operation or self.target.id
+
+    @property
+    def sentence(self) -> str:
+        """What was undone or redone, and whose it was if that is somebody else."""
+        verb = ("would redo" if self.redo else "would undo") if self.dry_run else "redone" if self.redo else "undone"
+        is_of_others = self.target.actor != self.actor and self.target.kind != "append" and not self.redo
+        return f"{verb}: {self.summary}" + (f" by {self.target.actor}" if is_of_others else "")
+
+    @property
+    def next_step(self) -> str:
+        """The other direction."""
+        return "" if self.dry_run else "undo with: scopes undo" if self.redo else "redo with: scopes redo"
 
 
 def undo(
@@ -345,12 +370,38 @@ def _nothing(what: str, actor: str, other: Operation | None) -> NotFound:
 class OperationList(Result):
     """Operations, newest first."""
 
+    rows_in = "operations"
+    columns = (
+        Column("id", "ID", "id"),
+        Column("time", form="time"),
+        Column("actor"),
+        Column("kind"),
+        Column("story", "Summary"),
+        Column("command", on="template"),
+    )
+    empty = "There are no operations yet."
+
     operations: tuple[Operation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationView(Result):
     """One operation with its ref changes, and the commit that records it."""
+
+    kind = "operation"
+    can_undo = False
+    columns = (
+        Column("operation.id", "Operation"),
+        Column("operation.kind"),
+        Column("operation.actor"),
+        Column("operation.time", form="time"),
+        Column("operation.command"),
+        Column("operation.undoes"),
+        Column("operation.earlier", "One step with"),
+        Column("commit"),
+        Column("operation.summary", form="body"),
+        Column("operation.moves", "Refs", "lines"),
+    )
 
     operation: Operation
     commit: Oid

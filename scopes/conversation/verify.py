@@ -31,7 +31,7 @@ from scopes.model import encoding
 from scopes.model.conversation import decode_root
 from scopes.model.message import decode
 from scopes.model.operation import GOOD, UNCHECKED, UNKNOWN_KEY
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, counted, shown
 from scopes.store import refs
 from scopes.store.git_program import check_signatures, find_git, read_signing_settings
 from scopes.store.graph import walk_newest_first
@@ -59,6 +59,14 @@ MoreChecks: TypeAlias = Sequence[Callable[[Repository], Iterable[Finding]]]
 class Verification(Result):
     """The number of conversations, branches and messages that were read, and the defects found."""
 
+    rows_in = "findings"
+    columns = (
+        Column("severity", form="state"),
+        Column("where"),
+        Column("problem", form="prose"),
+        Column("cure", on="pipe"),
+    )
+
     path: str
     conversations: int
     branches: int
@@ -66,6 +74,20 @@ class Verification(Result):
     findings: tuple[Finding, ...]
 
     @property
+    def sentence(self) -> str:
+        """The verdict, and how much was read."""
+        errors = sum(found.severity == "error" for found in self.findings)
+        verdict = "sound" if self.sound else f"damaged ({counted(errors, 'error')})"
+        counts = counted(self.conversations, "conversation"), counted(self.branches, "branch")
+        return f"{verdict}: {', '.join(counts)}, {counted(self.messages, 'message')} in {self.path}"
+
+    @property
+    def next_step(self) -> list[str]:
+        """What to do about each defect."""
+        return [f"{found.where}: {found.cure}" for found in self.findings if found.cure]
+
+    @property
+    @shown
     def sound(self) -> bool:
         """True if nothing worse than a warning was found."""
         return not any(finding.severity == "error" for finding in self.findings)
@@ -189,11 +211,33 @@ def _defects_of(repository: Repository, branch: str, commit: Commit) -> Iterator
 class Repaired(Result):
     """The repairs, and the defects that remain; `quarantine` is the directory with the replaced files, if any."""
 
+    kind = "repair"
+    rows_in = "repairs"
+    is_one_row = True
+    columns = (Column("where"), Column("action", form="prose"))
+    empty = "Nothing to repair."
+
     path: str
     dry_run: bool
     repairs: tuple[Repair, ...]
     remaining: tuple[Finding, ...]
     quarantine: str | None
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was done, and what remains."""
+        verb = "would be repaired" if self.dry_run else "repaired"
+        lines = [f"{counted(len(self.repairs), 'defect')} {verb}"] if self.repairs else []
+        moved = [f"Replaced files are in {self.quarantine}"] if self.quarantine else []
+        return [*lines, *self.remark, *moved]
+
+    @property
+    def remark(self) -> list[str]:
+        """What remains."""
+        return [
+            f"{found.severity}: {found.where}: {found.problem}; {found.cure or 'no cure is known'}"
+            for found in self.remaining
+        ]
 
     @property
     def exit_code(self) -> int:
@@ -245,7 +289,22 @@ class Check:
 class Diagnosis(Result):
     """The outcomes of all checks, in a fixed order."""
 
+    kind = "doctor"
+    rows_in = "checks"
+    columns = (
+        Column("name"),
+        Column("state", form="state"),
+        Column("detail", form="prose"),
+        Column("cure", form="below"),
+    )
+
     checks: tuple[Check, ...]
+
+    @property
+    @shown
+    def healthy(self) -> bool:
+        """Whether no check failed."""
+        return self.exit_code == 0
 
     @property
     def exit_code(self) -> int:
@@ -363,9 +422,40 @@ class SignatureCheck(Result):
 
     path: str
     commits: int
+    rows_in = "rows"
+    is_one_row = True
+    columns = (
+        Column("oid", "OID", on="pipe"),
+        Column("name", "Commit", "id", on="terminal"),
+        Column("state", form="state"),
+        Column("signer"),
+        Column("key", on="pipe"),
+        Column("subject"),
+        Column("author"),
+        Column("message", on="pipe"),
+    )
+
     signatures: tuple[SignedCommit, ...]
     unsigned: tuple[UnsignedCommit, ...] = ()
     required: bool = False
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each signature, and for each that is missing although it is required."""
+        missing = [{**each._asdict(), "state": "not signed"} for each in self.unsigned if self.required]
+        rows = [*(each._asdict() for each in self.signatures), *missing]
+        return [{**row, "name": row["message"] or row["oid"]} for row in rows]
+
+    @property
+    def sentence(self) -> list[str]:
+        """The verdict, and how much was read."""
+        good = sum(row.state == GOOD for row in self.signatures)
+        verdict = "all good" if self.exit_code == 0 else "those that are there are good"
+        verdict = "none" if not self.signatures else verdict if self.all_good else f"{good} good"
+        lacking = counted(len(self.unsigned), "signature")
+        missing = [f"{lacking} missing: they are required"] if self.required and self.unsigned else []
+        total = f"{counted(len(self.signatures), 'signature')} in {counted(self.commits, 'commit')} of {self.path}"
+        return [*missing, f"{verdict}: {total}"]
 
     @property
     def all_good(self) -> bool:

@@ -6,13 +6,13 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.ids import ConversationId
 from scopes.part_files import lock_part, part_of, remove_parts
-from scopes.result import Result
+from scopes.result import OMIT_EMPTY, Result, counted, format_size, named
 from scopes.secret_scan.clearance import Cleared
 from scopes.secrets.gates import redacted_notes
 from scopes.store.repository import again_after_prunes
@@ -29,22 +29,52 @@ _STANDARD_OUTPUT: Final = "standard output is written without --output, or with:
 class ExportSaved(Result):
     """A saved export; if `path` is a directory, `files` are the names in it."""
 
+    kind = "export"
+
     conversation: ConversationId
     path: str
     format: str
     messages: int | None
-    size_bytes: int
-    files: tuple[str, ...] = ()
+    size_bytes: int = field(metadata=named("bytes"))
+    files: tuple[str, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def sentence(self) -> str:
+        """What was exported and where."""
+        content = "its original bytes" if self.format == "original" else "records of its commits"
+        if self.messages is not None:
+            content = f"{counted(self.messages, 'message')} as {self.format}"
+        paths = self.answer.split("\n")
+        where = paths[0] if len(paths) == 1 else f"{counted(len(paths), 'file')} in {self.path}"
+        return f"wrote {self.conversation} to {where}: {content}, {format_size(self.size_bytes)}"
+
+    @property
+    def answer(self) -> str:
+        """The paths of the files."""
+        return "\n".join([os.path.join(self.path, name) for name in self.files] or [self.path])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSaved(Result):
     """A saved site: its directory, the number of its conversations and of their messages, and its size."""
 
+    kind = "site"
+
     path: str
     conversations: int
     messages: int
-    size_bytes: int
+    size_bytes: int = field(metadata=named("bytes"))
+
+    @property
+    def sentence(self) -> str:
+        """Where the site is."""
+        pages = f"{counted(self.conversations, 'conversation')}, {counted(self.messages, 'message')}"
+        return f"wrote a site of {pages}, {format_size(self.size_bytes)}: {self.answer}"
+
+    @property
+    def answer(self) -> str:
+        """The path of its index."""
+        return os.path.join(self.path, "index.html")
 
 
 def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:

@@ -17,7 +17,7 @@ from scopes.code_links.link import CommitId
 from scopes.code_links.project_git import ProjectGit, ProjectGitFailed
 from scopes.errors import Inaccessible, Invalid
 from scopes.ids import ConversationId
-from scopes.result import Note, Result, plural
+from scopes.result import Note, Result, counted, plural
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import redacted_notes
 
@@ -38,6 +38,21 @@ class TracesNoted(Result):
     conversation: ConversationId
     ref: str
     commits: tuple[CommitId, ...]
+
+    @property
+    def sentence(self) -> str:
+        """How many notes were written."""
+        return f"wrote {counted(len(self.commits), 'note')} into {self.ref} of the project"
+
+    @property
+    def answer(self) -> str:
+        """The commits."""
+        return "\n".join(self.commits)
+
+    @property
+    def next_step(self) -> str:
+        """How to see the notes."""
+        return f"see them: git log --notes={self.ref.removeprefix('refs/notes/')}" if self.commits else ""
 
 
 def read_notes_ref(text: str | None) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Question
 from scopes.facts.validation import ValidationError, is_expired, is_same, promote
+from scopes.model.encoding import without_none
+from scopes.result import Column
 
 Outcome: TypeAlias = Literal["added", "known", "conflict", "invalid", "rejected", "proposed", "over limit"]
 
@@ -84,6 +86,46 @@ class Cycle:
     proposals: tuple[ProposedFact, ...] = ()
     questions: tuple[Question, ...] = ()
     is_full: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return the cycle as a JSON object, as it is stored and printed."""
+        lists = [{"because": list(each.because), "traces": list(each.traces) or None} for each in self.ran]
+        ran = [each._asdict() | more for each, more in zip(self.ran, lists, strict=True)]
+        applied = [each._asdict() | {"reason": each.reason or None} for each in self.applied]
+        return {
+            "cycle": self.number,
+            "version": self.version,
+            "dirty": sorted(self.dirty),
+            "ran": [without_none(**each) for each in ran],
+            "applied": [without_none(**each) for each in applied],
+            "is_full": self.is_full,
+        }
+
+    @property
+    def agents(self) -> str:
+        """The names of those who ran."""
+        return ", ".join(each.name for each in self.ran)
+
+    @property
+    def added(self) -> int:
+        """How many facts it added."""
+        return sum(each.outcome == "added" for each in self.applied)
+
+    @property
+    def failed(self) -> str:
+        """Who failed, and why."""
+        return ", ".join(f"{each.name} {each.problem}" for each in self.ran if each.problem is not None)
+
+    @property
+    def new_in(self) -> str:
+        """The keys with new facts."""
+        return ", ".join(sorted(self.dirty))
+
+
+CYCLE_COLUMNS: tuple[Column, ...] = (
+    Column("cycle"), Column("version"), Column("agents"), Column("added"), Column("failed", form="prose"),
+    Column("new_in"),
+)  # fmt: skip
 
 
 class Acceptance(NamedTuple):

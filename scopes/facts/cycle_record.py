@@ -1,51 +1,18 @@
-"""The JSON form of a cycle, as it is stored and printed."""
+"""The JSON form of a cycle, as it is stored."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from scopes.errors import Corrupt
 from scopes.facts.cycle import Applied, Cycle, Outcome, Ran
 from scopes.model import encoding
-from scopes.model.encoding import without_none
-
-
-def describe_cycle(cycle: Cycle) -> dict[str, Any]:
-    """Return a cycle as a JSON object."""
-    return {
-        "cycle": cycle.number,
-        "version": cycle.version,
-        "dirty": sorted(cycle.dirty),
-        "ran": [
-            without_none(
-                agent=each.agent,
-                name=each.name,
-                because=list(each.because),
-                problem=each.problem,
-                traces=list(each.traces) or None,
-            )
-            for each in cycle.ran
-        ],
-        "applied": [
-            without_none(
-                agent=each.agent,
-                name=each.name,
-                position=each.position,
-                key=each.key,
-                id=each.id,
-                outcome=each.outcome,
-                reason=each.reason or None,
-            )
-            for each in cycle.applied
-        ],
-        "is_full": cycle.is_full,
-    }
 
 
 def encode_cycle(cycle: Cycle) -> bytes:
     """Encode a cycle as JSON; the proposals and questions of it are stored elsewhere."""
-    document = {"v": 1, **describe_cycle(cycle)}
+    document = {"v": 1, **cycle.document()}
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 

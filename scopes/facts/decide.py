@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from scopes.facts.validation import promote as promote_fact
 from scopes.history.names import resolve_conversation
 from scopes.ids import ConversationId, OperationId
 from scopes.model.encoding import decode_component
-from scopes.result import Note, Result
+from scopes.result import HIDDEN, INLINE, Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -29,20 +29,50 @@ AnyFact = TypeVar("AnyFact", Fact, ProposedFact)
 class FactPromoted(Result):
     """A proposal that became a fact, by its validation alone or after a decision."""
 
+    kind = "fact"
+
     conversation: ConversationId
-    fact: Fact
+    fact: Fact = field(metadata=INLINE)
     decision: HumanDecision | None
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """What has become a fact."""
+        verb = "promoted" if self.decision is None else "accepted"
+        return f"{verb} {self.answer}: it is a fact of {self.conversation}"
+
+    @property
+    def answer(self) -> str:
+        """The key and the id."""
+        return f"{self.fact.key}/{self.fact.id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactDecided(Result):
     """What a person decided about a proposal or a question; `proposal` is the one that was rejected."""
 
+    kind = "fact-decision"
+
     conversation: ConversationId
-    decision: HumanDecision
-    proposal: ProposedFact | None
+    decision: HumanDecision = field(metadata=INLINE)
+    proposal: ProposedFact | None = field(metadata=HIDDEN)
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """What was decided about what."""
+        return f"{self.decision.decision}: {self.decision.subject}"
+
+    @property
+    def answer(self) -> str:
+        """What was decided about."""
+        return self.decision.subject
+
+    @property
+    def next_step(self) -> str:
+        """How agents get to know the answer to a question."""
+        return "" if self.proposal is not None else f"let agents read it: scopes facts run {quote(self.conversation)}"
 
 
 def promote(repository: Repository, conversation: str, name: str) -> FactPromoted:

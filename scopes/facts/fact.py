@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from scopes.clock import in_seconds
 from scopes.errors import Corrupt, TooNew
 from scopes.ids import Oid, is_oid
 from scopes.model import encoding
@@ -109,6 +110,12 @@ class HumanDecision:
     rationale: str
     actor: str
     timestamp: str
+
+    @property
+    def story(self) -> str:
+        """Who decided what, when and why."""
+        reason = f": {self.rationale}" if self.rationale else ""
+        return f"{self.decision} by {self.actor}, {in_seconds(self.timestamp)}{reason}"
 
 
 def derive_id(key: str, content: str) -> str:

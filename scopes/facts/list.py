@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from shlex import quote
-from typing import Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.errors import Ambiguous, NotFound
 from scopes.facts.context import FactContext
-from scopes.facts.cycle import Applied, Cycle, DependencyIndex, FactAgent, find_unseen, reasons_of
+from scopes.facts.cycle import CYCLE_COLUMNS, Applied, Cycle, DependencyIndex, FactAgent, find_unseen, reasons_of
 from scopes.facts.decide import answer_hint, find_question, find_refinement, match_names, match_whole, require_name
 from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Question
 from scopes.facts.propose import require_key
@@ -22,7 +22,7 @@ from scopes.facts.store import FactStore
 from scopes.facts.validation import find_problems, is_expired, is_same
 from scopes.history.names import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
-from scopes.result import Note, Result, plural
+from scopes.result import HIDDEN, INLINE, Column, Note, Result, confidence, plural, shown, spread
 from scopes.store.objects import read_commit
 from scopes.store.refs import FACTS
 from scopes.store.repository import Repository
@@ -30,45 +30,125 @@ from scopes.store.repository import Repository
 ProposalState: TypeAlias = Literal["pending", "refine", "rejected", "expired"]
 
 
-class FactRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FactRow:
     """A fact of a conversation; `taken_back_by` is the id of the fact that takes it back."""
 
     conversation: ConversationId
-    fact: Fact
+    fact: Fact = field(metadata=INLINE)
     taken_back_by: str | None
 
+    @property
+    def name(self) -> str:
+        """The key and the id."""
+        return f"{self.fact.key}/{self.fact.id}"
 
-class ProposedRow(NamedTuple):
+
+@dataclass(frozen=True, slots=True)
+class ProposedRow:
     """A proposal of a conversation.
 
     A pending one that was not validated in time is expired (S2-20); `refine` is one that a person asked to refine.
     """
 
     conversation: ConversationId
-    proposal: ProposedFact
+    proposal: ProposedFact = field(metadata=INLINE)
     state: ProposalState
+    type: ClassVar[str] = "proposal"
+
+    @property
+    def name(self) -> str:
+        """The key and the id."""
+        return f"{self.proposal.key}/{self.proposal.id}"
+
+    @property
+    def agent(self) -> str:
+        """Who proposes it."""
+        return self.proposal.provenance.agent
 
 
-class QuestionRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
     """A question that waits for a person."""
 
     conversation: ConversationId
-    question: Question
+    question: Question = field(metadata=INLINE)
+    type: ClassVar[str] = "question"
+    state: ClassVar[str] = "open"
+    proposed: ClassVar[str] = ""
+
+    @property
+    def name(self) -> str:
+        """The id."""
+        return self.question.id
+
+    @property
+    def content(self) -> str:
+        """What is asked."""
+        return self.question.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactList(Result):
     """Facts by conversation, key and id."""
 
-    rows: tuple[FactRow, ...]
+    rows_in = "facts"
+    columns = (
+        Column("conversation"),
+        Column("key", on="pipe"),
+        Column("id", "ID", on="pipe"),
+        Column("name", "Fact", on="terminal"),
+        Column("provenance.agent"),
+        Column("confidence", on="pipe"),
+        Column("taken_back_by"),
+        Column("content"),
+    )
+    empty = "There are no facts."
+
+    facts: tuple[FactRow, ...]
+
+    @property
+    def next_step(self) -> str:
+        """How to get facts, if there are none."""
+        propose = "propose one: scopes facts propose CONV KEY TEXT, or let agents run: scopes facts run CONV"
+        return "" if self.facts else propose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedFactList(Result):
     """Proposals by conversation, key and id, and the questions that wait for a person."""
 
-    rows: tuple[ProposedRow, ...]
+    rows_in = "waiting"
+    columns = (
+        Column("conversation"),
+        Column("type"),
+        Column("key", on="pipe"),
+        Column("id", "ID", on="pipe"),
+        Column("name", on="terminal"),
+        Column("agent"),
+        Column("state", form="state"),
+        Column("confidence", on="pipe"),
+        Column("proposed", form="time", on="pipe"),
+        Column("content"),
+    )
+    empty = "Nothing waits for a decision."
+
     questions: tuple[QuestionRow, ...]
+    proposals: tuple[ProposedRow, ...]
+
+    @property
+    def waiting(self) -> tuple[QuestionRow | ProposedRow, ...]:
+        """The questions, then the proposals."""
+        return (*self.questions, *self.proposals)
+
+
+_STATEMENT = (
+    Column("provenance.agent", "From"),
+    Column("provenance.number", "Agent number"),
+    Column("provenance.model"),
+    Column("provenance.prompt_hash", "Prompt"),
+    Column("invalidates", "Takes back"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,48 +163,181 @@ class FactView(Result):
         decision: What a person decided about the proposal.
     """
 
-    row: FactRow
+    kind = "fact"
+    columns = (
+        Column("row.name", "Fact"),
+        Column("certainty", "Confidence"),
+        *_STATEMENT,
+        Column("taken_back_by"),
+        Column("validation"),
+        Column("added", form="time"),
+        Column("version"),
+        Column("commit"),
+        Column("decision.story", "Decision"),
+        Column("way", option="origin"),
+        Column("because", "Ran for", option="origin"),
+        Column("read", "New to it", option="origin"),
+        Column("content", form="body"),
+        Column("provenance.sources", form="lines"),
+    )
+
+    row: FactRow = field(metadata=INLINE)
     commit: Oid | None
     added: str | None
     cycle: int | None
-    applied: Applied | None
+    applied: Applied | None = field(metadata=HIDDEN)
     because: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     decision: HumanDecision | None
+
+    @property
+    @shown
+    def position(self) -> int | None:
+        """Its place among the effects of its agent."""
+        return None if self.applied is None else self.applied.position
+
+    @property
+    def certainty(self) -> str:
+        """The confidence as a word and a number."""
+        return confidence(self.row.fact.confidence)
+
+    @property
+    def way(self) -> str:
+        """How it was added."""
+        if self.applied is None:
+            return "proposed and promoted, not in a run"
+        return f"cycle {self.cycle}, effect {self.applied.position} of agent {self.applied.agent}, {self.applied.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedFactView(Result):
     """One proposal, and why it cannot be promoted; empty if it can."""
 
-    row: ProposedRow
+    kind = "proposed-fact"
+    columns = (
+        Column("row.name", "Proposal"),
+        Column("state", form="state"),
+        Column("certainty", "Confidence"),
+        *_STATEMENT,
+        Column("reason"),
+        Column("proposed", form="time"),
+        Column("expires", form="time"),
+        Column("decision.story", "Decision"),
+        Column("content", form="body"),
+        Column("provenance.sources", form="lines"),
+        Column("problems", "Not valid", "lines"),
+    )
+
+    row: ProposedRow = field(metadata=INLINE)
     problems: tuple[str, ...]
     decision: HumanDecision | None
+
+    @property
+    def certainty(self) -> str:
+        """The confidence as a word and a number."""
+        return confidence(self.row.proposal.confidence)
+
+    @property
+    def next_step(self) -> list[str]:
+        """How to decide about one that waits."""
+        name = f"{quote(self.row.conversation)} {quote(self.row.name)}"
+        decide = [f"accept it: scopes facts accept {name}", f"reject it: scopes facts reject {name} --reason TEXT"]
+        return decide if self.row.state in {"pending", "refine"} else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactLog(Result):
     """The cycles of a conversation, newest first, and the decisions of people, in the order of time."""
 
+    kind = "fact-log"
+    rows_in = "cycles"
+    columns = CYCLE_COLUMNS
+    empty = "No cycle has run."
+
     conversation: ConversationId
-    cycles: tuple[Cycle, ...]
     decisions: tuple[HumanDecision, ...]
+    cycles: tuple[Cycle, ...]
+
+    @property
+    def sentence(self) -> list[str]:
+        """The traces of agents, and what people decided."""
+        ran = [(f"  cycle {cycle.number}, {each.name}", each.traces) for cycle in self.cycles for each in cycle.ran]
+        lines = [f"{who}: {trace}" for who, traces in ran for trace in traces]
+        if self.decisions:
+            lines += ["Decisions:", *(f"  {each.subject}: {each.story}" for each in self.decisions)]
+        return lines
 
 
-class EligibleRow(NamedTuple):
+class Effect(NamedTuple):
+    """What became of an effect; `order` is its place among those of its cycle, from 1."""
+
+    cycle: int
+    order: int
+    applied: Applied
+
+    @property
+    def agent(self) -> str:
+        """The number and the name of the agent."""
+        return f"{self.applied.agent} {self.applied.name}"
+
+    @property
+    def fact(self) -> str:
+        """The key and the id of the fact."""
+        return f"{self.applied.key}/{self.applied.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactOrder(FactLog):
+    """The same with a row for each effect: by number of the agent, then as it wrote them (S2-23)."""
+
+    rows_in = "effects"
+    columns = (
+        Column("cycle"),
+        Column("order"),
+        Column("agent"),
+        Column("applied.position", "Effect"),
+        Column("fact"),
+        Column("applied.outcome"),
+        Column("applied.reason"),
+    )
+
+    @property
+    def effects(self) -> list[Effect]:
+        """Every effect, in the order in which it was applied."""
+        return [
+            Effect(cycle.number, number, each) for cycle in self.cycles for number, each in enumerate(cycle.applied, 1)
+        ]
+
+    @property
+    def sentence(self) -> list[str]:
+        """The rows say it all."""
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class EligibleRow:
     """An agent, and the dirty keys for which it would run."""
 
-    agent: FactAgent
+    agent: FactAgent = field(metadata=spread(number="number", name="name"))
     because: tuple[str, ...]
+
+    @property
+    def reasons(self) -> str:
+        """The keys as one text."""
+        return ", ".join(self.because)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EligibleAgents(Result):
     """The agents that the next cycle would run, by number (S2-5), and the dirty keys."""
 
+    rows_in = "agents"
+    columns = (Column("number"), Column("name"), Column("reasons", "Because"))
+    empty = "No agent would run: no key that one depends on has new facts."
+
     conversation: ConversationId
-    rows: tuple[EligibleRow, ...]
     dirty: tuple[str, ...]
+    agents: tuple[EligibleRow, ...]
 
 
 def list_facts(
@@ -145,7 +358,7 @@ def list_facts(
         found = (FactRow(store.conversation, fact, later.get((fact.key, fact.id))) for fact in facts)
         rows += [row for row in found if everything or row.taken_back_by is None]
     waiting = () if rows else _note_waiting(stores, conversation)
-    return FactList(rows=tuple(rows), notes=(*waiting, *_note_unreadable(stores)))
+    return FactList(facts=tuple(rows), notes=(*waiting, *_note_unreadable(stores)))
 
 
 def list_proposed(
@@ -166,7 +379,7 @@ def list_proposed(
         questions += [
             QuestionRow(store.conversation, each) for each in context.questions.values() if wanted in {None, each.key}
         ]
-    return ProposedFactList(rows=tuple(rows), questions=tuple(questions), notes=_note_unreadable(stores))
+    return ProposedFactList(proposals=tuple(rows), questions=tuple(questions), notes=_note_unreadable(stores))
 
 
 def show_fact(repository: Repository, conversation: str, name: str) -> FactView | ProposedFactView:
@@ -195,8 +408,12 @@ def show_fact(repository: Repository, conversation: str, name: str) -> FactView 
     return ProposedFactView(row=_proposed_row(store, proposals[0]), problems=problems, decision=decision)
 
 
-def log_cycles(repository: Repository, conversation: str, *, limit: int | None = None) -> FactLog:
+def log_cycles(
+    repository: Repository, conversation: str, *, limit: int | None = None, explain_order: bool = False
+) -> FactLog:
     """Return the newest cycles of a conversation, at most `limit`, and all decisions of people.
+
+    With `explain_order` its rows are the effects.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, or several match.
@@ -204,7 +421,7 @@ def log_cycles(repository: Repository, conversation: str, *, limit: int | None =
     store = FactStore(repository, resolve_conversation(repository, conversation))
     cycles = tuple(islice(store.walk_cycles(), None if limit is None else min(limit, sys.maxsize)))
     decisions = tuple(store.walk_decisions())
-    return FactLog(
+    return (FactOrder if explain_order else FactLog)(
         conversation=store.conversation,
         cycles=cycles,
         decisions=decisions,
@@ -228,7 +445,7 @@ def list_eligible(repository: Repository, conversation: str) -> EligibleAgents:
         hint = "scopes agents register NAME --depends-on KEY"
         notes = (*notes, Note("no available agent depends on a key", hint))
     notes = (*notes, *note_unknown_keys(agents, context))
-    return EligibleAgents(conversation=store.conversation, rows=rows, dirty=tuple(sorted(context.dirty)), notes=notes)
+    return EligibleAgents(conversation=store.conversation, agents=rows, dirty=tuple(sorted(context.dirty)), notes=notes)
 
 
 def _stores(repository: Repository, conversation: str | None) -> list[FactStore]:

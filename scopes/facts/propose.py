@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 
 from scopes.agents.registry import Registry
@@ -16,7 +16,7 @@ from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import check_expiry, find_problems, is_expired, is_same
 from scopes.history.names import find_nearest, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
-from scopes.result import Note, Result
+from scopes.result import HIDDEN, INLINE, Note, Result, shown
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -30,18 +30,60 @@ class FactProposed(Result):
     `is_fact`: there is such a fact already, so nothing was stored.
     """
 
+    kind = "proposed-fact"
+
     conversation: ConversationId
-    fact: ProposedFact
+    fact: ProposedFact = field(metadata=INLINE)
     operation: OperationId | None
-    is_fact: bool = False
+    is_fact: bool = field(default=False, metadata=HIDDEN)
+
+    @property
+    @shown
+    def state(self) -> str:
+        """The state of the proposal; `accepted` if there is such a fact."""
+        return "accepted" if self.is_fact else self.fact.state
+
+    @property
+    def sentence(self) -> str:
+        """What was proposed, or why nothing was stored."""
+        there = "is a fact already:" if self.is_fact else "already proposed:"
+        return f"{there if self.operation is None else 'proposed'} {self.answer} for {self.conversation}"
+
+    @property
+    def answer(self) -> str:
+        """The key and the id."""
+        return f"{self.fact.key}/{self.fact.id}"
+
+    @property
+    def remark(self) -> str:
+        """Why nothing was stored."""
+        there = "is a fact already" if self.is_fact else "already proposed"
+        return "" if self.operation is not None else f"{there}, so nothing was stored: {self.answer}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyAdded(Result):
     """A context key that was added for all conversations, or was there already: then `operation` is None."""
 
+    kind = "fact-key"
+
     key: str
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """What was added."""
+        return f"added the context key {self.key}" if self.operation is not None else self.remark
+
+    @property
+    def answer(self) -> str:
+        """The key."""
+        return self.key
+
+    @property
+    def remark(self) -> str:
+        """That nothing was added."""
+        return "" if self.operation is not None else f"the context key exists already: {self.key}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

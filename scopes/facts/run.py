@@ -16,6 +16,7 @@ from scopes.clock import format_time, now_nanoseconds
 from scopes.errors import BudgetExhausted, Invalid, NotFound, ScopesError
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import (
+    CYCLE_COLUMNS,
     Acceptance,
     Cycle,
     DependencyIndex,
@@ -35,7 +36,7 @@ from scopes.facts.validation import check_expiry, is_expired
 from scopes.history.handles import read_uuid
 from scopes.history.names import list_branch_tips, names_by_uuid, resolve_conversation
 from scopes.ids import ConversationId, OperationId
-from scopes.result import Note, Result, plural
+from scopes.result import Note, Result, counted, plural, shown
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
@@ -61,6 +62,13 @@ class RunLimits:
     acceptance: Acceptance = field(default_factory=Acceptance)
 
 
+_ENDINGS = {
+    "waiting": "waiting for a person",
+    "cycles": "stopped at the limit of cycles",
+    "facts": "stopped at the limit of facts",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRun(Result):
     """What a run did: its cycles, and why it ended.
@@ -73,6 +81,9 @@ class FactRun(Result):
         operations: One for each cycle; `undo` takes them back in one step.
     """
 
+    rows_in = "cycles"
+    columns = CYCLE_COLUMNS
+
     conversation: ConversationId
     ending: Ending
     cycles: tuple[Cycle, ...]
@@ -82,6 +93,29 @@ class FactRun(Result):
     operations: tuple[OperationId, ...]
 
     @property
+    def sentence(self) -> str:
+        """Why the run ended, and what came out."""
+        counts = f"{counted(len(self.cycles), 'cycle')}, {counted(self.added, 'new fact')}, version {self.version}"
+        return f"{_ENDINGS.get(self.ending, self.ending)}: {counts}"
+
+    @property
+    def remark(self) -> list[str]:
+        """The same, and what waits."""
+        return [self.sentence, self._waiting]
+
+    @property
+    def next_step(self) -> list[str]:
+        """How to see what waits, and how to take the cycles back."""
+        return [self._waiting, "undo with: scopes undo" if self.operations else ""]
+
+    @property
+    def _waiting(self) -> str:
+        if not self.waiting:
+            return ""
+        verb = "waits" if self.waiting == 1 else "wait"
+        return f"{counted(self.waiting, 'decision')} {verb}: scopes facts list {quote(self.conversation)} --proposed"
+
+    @property
     def exit_code(self) -> int:
         """The code of a used-up budget if a limit was reached; one if an agent failed."""
         if self.ending in {"cycles", "facts"}:
@@ -89,6 +123,7 @@ class FactRun(Result):
         return ScopesError.exit_code if self.failed else 0
 
     @property
+    @shown
     def failed(self) -> tuple[str, ...]:
         """The agents that failed when they ran last in this run, by number; the next run tries them again."""
         last = {each.agent: each for cycle in self.cycles for each in cycle.ran}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from scopes.errors import Refused
 from scopes.exporters.session_files import DATABASE, FILE, KIND, begins_with, digest_of_file, prepared_file
@@ -40,7 +40,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.registry import FORMATS
-from scopes.result import Note, RawDocument, Result, plural
+from scopes.result import Note, RawDocument, Result, counted, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.operations import walk_operations
@@ -69,6 +69,13 @@ class CheckoutRequest:
     full: bool = False
     reasoning: bool = False
     secrets: Mode = "refuse"
+
+
+_STATES: Final[Mapping[str, str]] = {
+    "written": "written",
+    "unchanged": "there already",
+    "continued": "there already, and the agent has gone on with it",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +110,22 @@ class CheckedOut(Result):
     before_compaction: int
     operation: OperationId | None
     dry_run: bool = False
+
+    @property
+    def answer(self) -> str:
+        """The command as one line of a shell; after a dry run also what would be written."""
+        return f"{self.shell}\n{self._outcome}" if self.dry_run else self.shell
+
+    @property
+    def next_step(self) -> list[str]:
+        """Where the session is, and where the messages of the agent go."""
+        adds = f"what {self.agent} adds is imported as {self.conversation}/{self.new_branch}"
+        return [adds] if self.dry_run else [self._outcome, adds]
+
+    @property
+    def _outcome(self) -> str:
+        state = "would be written" if self.dry_run and self.state == "written" else _STATES.get(self.state, self.state)
+        return f"{self.file or self.session_id}: {state} ({counted(self.messages, 'message')}, {self.tokens} tokens)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 
 from scopes.context.history_block import DEFAULT_MESSAGES, MEMORY, HistoryBlock, HistoryRequest, history
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
@@ -21,15 +20,14 @@ from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_pr
 from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root_of
-from scopes.history.names import Revision, find_directory, find_root_commit, list_latest, walk_origins
+from scopes.history.names import Revision, find_directory, find_root_commit, resolve_latest
 from scopes.history.sessions import find_successor, note_notes_branch
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
-from scopes.result import Note, Result
+from scopes.result import Note, Result, counted
 from scopes.secret_scan.shown import without_secrets
 from scopes.secrets.gates import clear_notes
 from scopes.store.objects import read_commit
-from scopes.store.projects import is_of_project
 from scopes.store.repository import Repository
 from scopes.tokens.count import TokenizerChoice
 
@@ -42,13 +40,12 @@ _MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
 class ResumeRequest:
     """What to go on with, and how.
 
-    where: a conversation or branch; None for the newest of the project around `here`.
+    where: a conversation or branch; None for the newest of the project.
     agent: the name of another agent. new: begin a new session, even if its own is there.
     prompt: what to ask at once. directory: where to run the agent, instead of where the conversation was.
     """
 
     where: str | None = None
-    here: str = ""
     agent: str | None = None
     new: bool = False
     prompt: str = ""
@@ -84,6 +81,23 @@ class Resumption(Result):
     total: int = 0
     left_out: int = 0
 
+    @property
+    def answer(self) -> str:
+        """The command as one line of a shell."""
+        return self.shell
+
+    @property
+    def next_step(self) -> list[str]:
+        """Why a new session is needed, and how to have one with all tool calls."""
+        if self.session != "new":
+            return []
+        size = f"{counted(self.messages, 'message')}, {self.tokens} tokens"
+        where, agent = shlex.quote(f"{self.conversation}/{self.branch}"), shlex.quote(self.agent)
+        return [
+            f"a new session with {size} of history: {self.reason}",
+            f"with all tool calls, as a session of its own: scopes checkout {where} --to {agent}",
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class User:
@@ -104,7 +118,7 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
     """
     request = replace(request, prompt=request.prompt.strip("\n"))
     wanted = None if request.agent is None else read_agent_program(request.agent)
-    named = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
+    named = StoreHandle(repository).branch(request.where or resolve_latest(repository, anywhere=False))
     branch, notes = _follow_session(named, request.where or "")
     with naming(branch):
         found = _plan(branch, request, choice, user, wanted)
@@ -130,31 +144,6 @@ def naming(conversation: object) -> Iterator[None]:
         error.message = f"cannot resume {without_secrets(str(conversation))}: {error.message}"
         error.args = (error.message,)
         raise
-
-
-def _find_newest(repository: Repository, directory: str) -> ConversationId:
-    """Return the newest conversation of the project around a directory.
-
-    Raises:
-        NotFound: it has none; that of another project is not taken, because an agent would start there.
-    """
-    latest = list_latest(repository)
-    if not latest:
-        hint = "start one: scopes new, or import: scopes import"
-        raise NotFound("there is no conversation in this store", hint=hint)
-    project = repository.caller.find_project()
-    if project is not None and project.store == repository.path:
-        return latest[0]  # all in the store of a project are of that project
-    is_here = cache(lambda found: is_of_project(project, directory, found))  # thousands began in a few directories
-    for each, origin in walk_origins(repository, latest):
-        if origin.directory is not None and is_here(origin.directory):
-            return each
-    where = find_directory(repository, latest[0])
-    place = f", of {without_secrets(where)}" if where else ""
-    newest = f"the newest of all is {latest[0]}{place}: scopes resume {latest[0]}"
-    raise NotFound(
-        f"there is no conversation of {without_secrets(directory)}", hint=f"{newest}\nlist them: scopes list"
-    )
 
 
 def _plan(

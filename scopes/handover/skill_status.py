@@ -20,16 +20,23 @@ from scopes.handover.skills import (
     written_checksum,
 )
 from scopes.hosts.agents import UserDirectories, target_named
-from scopes.hosts.install_state import InstallState
+from scopes.hosts.install_state import InstallState, columns_of, remark_outdated
 from scopes.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillsStatus(Result):
-    """How the skill of each target is, in the order of the table; `home` is the user's home directory."""
+    """How the skill of each target is, in the order of the table."""
+
+    rows_in = "skills"
+    columns = columns_of("Skill")
 
     skills: tuple[InstallState, ...]
-    home: str = ""
+
+    @property
+    def remark(self) -> list[str]:
+        """What is outdated, and what to do."""
+        return remark_outdated(self.skills)
 
 
 def skills_status(directories: UserDirectories, names: Sequence[str] = ()) -> SkillsStatus:
@@ -41,7 +48,7 @@ def skills_status(directories: UserDirectories, names: Sequence[str] = ()) -> Sk
     """
     targets = [target_named(name) for name in names] or list(FOLDERS)
     states = [state for target in targets for state in _states_of(target, directories)]
-    return SkillsStatus(skills=tuple(states), home=directories.home)
+    return SkillsStatus(skills=tuple(states))
 
 
 def _states_of(target: str, directories: UserDirectories) -> Iterator[InstallState]:

@@ -46,6 +46,16 @@ _MAX_BYTES = 1 << 20
 _START_AGAIN = "agents read their skills when they start: start those that are running again"
 
 
+_SENTENCES = {
+    "added": "Wrote {file}",
+    "replaced": "Replaced {file}",
+    "unchanged": "{file} is up to date",
+    "removed": "Deleted {file}",
+    "kept": "Kept {file}",
+    "absent": "{file} does not exist",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillChanged(Result):
     """What was done to the skill file of a target: `state` is added, replaced, unchanged, removed, kept, absent or
@@ -59,6 +69,31 @@ class SkillChanged(Result):
     state: str
     text: str
     advice: str | None = None
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was done, and what is left to do."""
+        return [] if self.state == "shown" else [self._done, self.advice or ""]
+
+    @property
+    def answer(self) -> str:
+        """The file; of a skill that is shown its text."""
+        return self.text if self.state == "shown" else self.file
+
+    @property
+    def remark(self) -> list[str]:
+        """That the file is as before, and what is left to do."""
+        return [self._done if self.state in {"unchanged", "absent"} else "", self.advice or ""]
+
+    @property
+    def next_step(self) -> str:
+        """How to delete the file."""
+        is_added = self.state in {"added", "replaced"}
+        return f"delete it with: scopes skills remove {quote(self.agent)}" if is_added else ""
+
+    @property
+    def _done(self) -> str:
+        return _SENTENCES.get(self.state, "").format(file=self.file)
 
 
 def install_skill(

@@ -339,6 +339,10 @@ class Heading(NamedTuple):
     text: str
     source: str
 
+    def document(self) -> dict[str, object]:
+        """Return the keys of documents that say what a conversation is called."""
+        return {"title": self.text, "title_source": self.source}
+
 
 def read_heading(repository: Repository, conversation: ConversationId) -> Heading | None:
     """Return the title of a conversation, or else its first prompt; None if it has neither or is damaged."""

@@ -78,7 +78,7 @@ _MESSAGE_ENTRY = b"%s %s\0" % (FILE_MODE, MESSAGE_FILE.encode())  # the first en
 _STATE_ENTRY = b"%s %s\0" % (DIRECTORY_MODE, STATE_DIRECTORY.encode())  # the second one
 _RAW_OID_BYTES = 20
 _MESSAGE_ENTRY_BYTES = len(_MESSAGE_ENTRY) + _RAW_OID_BYTES
-_DEFAULT_AUTHOR = "user"
+DEFAULT_AUTHOR = "user"
 
 
 class Below(NamedTuple):
@@ -121,6 +121,22 @@ class MessageHeader(NamedTuple):
     def shown_subject(self) -> str:
         """The subject that people see: of a merge of scopes with its branches, which are not in the commit."""
         return self.subject if self.title is None else self.title
+
+    def document(self) -> dict[str, object]:
+        """Return the message as a JSON object. `kind` is there for older scripts; `message_kind` is the same."""
+        return encoding.without_none(
+            kind=self.kind,
+            message_kind=self.kind,
+            id=self.id,
+            oid=self.oid,
+            parents=list(self.parents),
+            author=self.author,
+            author_kind=self.author_kind,
+            time=known_seconds(self.time),
+            recorded_at=None if self.recorded is None else known_seconds(self.recorded),
+            to=list(self.to) or None,
+            subject=self.subject,
+        )
 
 
 @lru_cache(maxsize=1000)
@@ -315,12 +331,12 @@ def check_author(author: Author | str) -> Author:
 
 
 def default_author(config: Config) -> Author:
-    """Return the author of messages for which none is named: the human in `scopes.author`, or `user`.
+    """Return the author of messages for which none is named: the person in the settings, or `user`.
 
     Raises:
-        Invalid: the name in the setting is blank or too long.
+        Invalid: the name in the settings is blank or too long.
     """
-    return check_author(Author(config.find("scopes.author") or _DEFAULT_AUTHOR, "human"))
+    return check_author(Author(config.find_person() or DEFAULT_AUTHOR, "human"))
 
 
 def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:

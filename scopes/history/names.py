@@ -4,7 +4,7 @@ User text is never passed to the revision parser of libgit2: that has had memory
 
     conv-001                 a conversation; its active branch; the message at that branch's tip
     7c1e9f                   a conversation by a prefix of its UUID, or of the id of the imported session
-    @  @-  @{2}              the latest conversation of the project (else of the store), the one before, and so on
+    @  @-  @{2}              the latest conversation of the project, the one before, and so on
     conv-001/main            a branch; the message at its tip
     conv-001/main~3          three messages before it
     conv-001@{2 hours ago}   the tip of the branch at that time
@@ -25,7 +25,6 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from hashlib import sha1
 from itertools import chain, islice
 from shlex import quote
@@ -256,7 +255,7 @@ def _list_candidates(repository: Repository, prefix: str, tips: _Tips) -> list[C
         )
         begin = b"\n" + prefix.encode()
         found = [each for each in found if begin in known[keys[each]] or not known[keys[each]]]
-    latest = _resolve_latest(repository, 0) if len(found) > 1 else None
+    latest = _find_latest(repository) if len(found) > 1 else None
     return sorted(found, key=lambda conversation: (conversation != latest, conversation))
 
 
@@ -356,7 +355,7 @@ def resolve_conversation(
     if not text:
         raise Invalid("the conversation's id is empty", hint="list them: scopes list")
     if (position := parse_latest(text)) is not None:
-        return _resolve_latest(repository, position)
+        return resolve_latest(repository, position)
     if is_name(text) and "/" not in text and repository.find_ref(f"{refs.HEADS}{text}/{MAIN}") is not None:
         return ConversationId(text)  # the common case, without listing all refs
     known = conversation_ids(repository)
@@ -380,27 +379,43 @@ def _check_not_deleted(repository: Repository, text: str) -> None:
         raise NotFound(f"conversation {text} is in the trash", hint=hint)
 
 
-def _resolve_latest(repository: Repository, position: int) -> ConversationId:
-    """Resolve `@{position}`: among the conversations of the caller's project if there are any, else of the store."""
-    latest = list_latest(repository)
-    project = repository.caller.find_project()
-    if project is not None and project.store != repository.path:
-        in_project: list[ConversationId] = []
-        contains = cache(project.contains)  # thousands of conversations began in a few directories
-        for conversation, origin in walk_origins(repository, latest):
-            if origin.directory is not None and contains(origin.directory):
-                in_project.append(conversation)
-            if len(in_project) > position:
-                return conversation
-        latest = in_project or latest
-    if position < len(latest):
-        return latest[position]
-    if not latest:
+def resolve_latest(repository: Repository, position: int = 0, *, anywhere: bool = True) -> ConversationId:
+    """Resolve `@{position}` among the conversations of the project that the caller is in.
+
+    anywhere: outside of a repository, in a directory where no conversation began, it is one of all conversations
+
+    Raises:
+        NotFound: there are not so many; one of another project is never taken.
+    """
+    every = latest = list_latest(repository)
+    if not every:
         hint = "start one: scopes new, or import: scopes import"
         raise NotFound("there is no conversation in this store", hint=hint)
+    project = repository.caller.find_project()
+    if project is not None:
+        origins = dict(walk_origins(repository, every))
+        found = project.find(origin.directory for origin in origins.values())
+        latest = [each for each in every if origins[each].directory in found]
+        if not latest and project.git_directory is None and anywhere:
+            latest = every
+        if not latest:
+            from scopes.secret_scan.shown import without_secrets
+
+            text = f"no conversation of this project ({without_secrets(project.name)}); the newest of all is {every[0]}"
+            raise NotFound(text, hint="list them: scopes list --project all")
+    if position < len(latest):
+        return latest[position]
     name = "@-" if position == 1 else f"@{{{position}}}"
     known = "there is only one: @" if len(latest) == 1 else f"there are {len(latest)}; the latest is @"
     raise NotFound(f"there is no conversation {name}", hint=known)
+
+
+def _find_latest(repository: Repository) -> ConversationId | None:
+    """Return the conversation that `@` names, or None."""
+    try:
+        return resolve_latest(repository)
+    except NotFound:
+        return None
 
 
 def _find_by_root(
@@ -542,7 +557,7 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
         return resolve_revision(repository, text, latest)
     except NotFound as error:
         try:
-            return resolve_revision(repository, text, latest or _resolve_latest(repository, 0))
+            return resolve_revision(repository, text, latest or resolve_latest(repository))
         except NotFound:
             raise error from None
 
@@ -574,8 +589,9 @@ def find_latest_with_branch(repository: Repository, text: str) -> ConversationId
         return None
     if not any(ref.endswith(f"/{name}") for ref in repository.list_refs(refs.HEADS)):
         return None  # which conversation is the latest one may depend on where each of them began
-    latest = _resolve_latest(repository, 0)
-    return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
+    latest = _find_latest(repository)
+    is_branch = latest is not None and repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None
+    return latest if is_branch else None
 
 
 def _resolve_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
@@ -696,11 +712,24 @@ def parse_new_branch_name(repository: Repository, text: str) -> BranchName:
     return name
 
 
-def parse_new_tag_name(repository: Repository, text: str) -> str:
+def parse_new_tag_name(repository: Repository, text: str, conversation: ConversationId) -> str:
     """Check the name of a new tag; raises Invalid as `parse_tag_name`, or if it would mean something else."""
     name = parse_tag_name(text)
     _check_meaning(name, "tag name", list_remote_names(repository))
+    if could_be_id(name) and _begins_an_id(repository, name, conversation):
+        hint = f"name the tag, too: scopes tag {quote(conversation)} NAME {name}"
+        raise Invalid(f"{name!a} is not a valid tag name: a message has this id", hint=hint)
     return name
+
+
+def _begins_an_id(repository: Repository, text: str, conversation: ConversationId) -> bool:
+    tips = {conversation: list(list_branch_tips(repository, conversation).values())}
+    try:
+        return bool(_resolve_ids(repository, text, tips))
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
 
 
 def parse_new_conversation_id(text: str) -> ConversationId:

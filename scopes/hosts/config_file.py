@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Busy, Inaccessible, Refused
+from scopes.model.encoding import without_none
 from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.regular_file import read_regular
 
@@ -43,6 +44,10 @@ class FileChange(NamedTuple):
     state: State
     text: str = ""
     backup: str | None = None
+
+    def document(self) -> dict[str, object]:
+        """Return the JSON object."""
+        return without_none(file=self.file, state=self.state, entry=self.text or None, backup=self.backup)
 
 
 def read_to_change(path: str) -> str | None:

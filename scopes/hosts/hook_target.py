@@ -9,10 +9,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.program import RUN
+from scopes.model.encoding import without_none
 from scopes.result import Result
 
 HookCondition: TypeAlias = Literal["installed", "missing", "outdated", "unreadable"]
@@ -84,6 +86,16 @@ def describe_store(options: Sequence[str]) -> str:
     return options[1] if len(options) > 1 else "the store of the agent's directory"
 
 
+_SENTENCES = {
+    "added": "Added the hooks of scopes to {file}",
+    "replaced": "Brought the hooks of scopes in {file} up to date",
+    "unchanged": "{file} has these hooks already",
+    "removed": "Removed the hooks of scopes from {file}",
+    "absent": "{file} has no hooks of scopes",
+}
+_SAME = frozenset({"unchanged", "absent"})
+
+
 class HookState(NamedTuple):
     """How the hooks of one target are.
 
@@ -107,6 +119,29 @@ class HookState(NamedTuple):
     cure: str | None = None
     store: str | None = None
 
+    @property
+    def problems(self) -> str:
+        """Why it is not as it should be."""
+        return "; ".join(filter(None, (self.detail, self.problem)))
+
+    @property
+    def has_trailers(self) -> str:
+        """Whether commits get a trailer, as a word."""
+        return "" if self.trailers is None else "on" if self.trailers else "off"
+
+    def document(self) -> dict[str, object]:
+        """Return the JSON object."""
+        return without_none(
+            target=self.target,
+            condition=self.condition,
+            file=self.file,
+            detail=self.detail or None,
+            last=self.last,
+            problem=self.problem,
+            cure=self.cure,
+            trailers=self.trailers,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HooksChanged(Result):
@@ -117,9 +152,38 @@ class HooksChanged(Result):
     """
 
     target: str
-    changes: tuple[FileChange, ...]
     shown: bool = False
     advice: str | None = None
+    changes: tuple[FileChange, ...]
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was done to each file, and what is left to do."""
+        done = [_SENTENCES.get(each.state, "").format(file=each.file) for each in self.changes]
+        return [] if self.shown else [*done, self.advice or ""]
+
+    @property
+    def answer(self) -> str:
+        """The files; of what would be added its text."""
+        if not self.shown:
+            return "\n".join(each.file for each in self.changes)
+        several = len(self.changes) > 1
+        return "\n".join(f"# {each.file}\n{each.text}" if several else each.text for each in self.changes)
+
+    @property
+    def remark(self) -> list[str]:
+        """That a file is as before, and what is left to do."""
+        same = [_SENTENCES[each.state].format(file=each.file) for each in self.changes if each.state in _SAME]
+        return [*same, self.advice or ""]
+
+    @property
+    def next_step(self) -> list[str]:
+        """Where the text goes, the file as it was, and how to remove the hooks."""
+        if self.shown:
+            return [f"goes into {each.file}" for each in self.changes]
+        steps = [f"the file as it was: {each.backup}" for each in self.changes if each.backup is not None]
+        is_added = any(each.state in {"added", "replaced"} for each in self.changes)
+        return [*steps, *([f"to remove them: scopes hooks remove {quote(self.target)}"] if is_added else [])]
 
 
 class HookTarget(Protocol):

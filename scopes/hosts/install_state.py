@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scopes.hosts.hook_target import HookCondition
+from scopes.model.encoding import without_none
+from scopes.result import Column
 
 
 class InstallState(NamedTuple):
@@ -22,3 +25,35 @@ class InstallState(NamedTuple):
     detail: str = ""
     cure: str = ""
     in_project: bool = False
+
+    def document(self) -> dict[str, object]:
+        """Return the JSON object; only what is in the project has `in_project`."""
+        return without_none(
+            target=self.target,
+            condition=self.condition,
+            file=self.file,
+            detail=self.detail or None,
+            cure=self.cure or None,
+            in_project=self.in_project or None,
+        )
+
+
+def columns_of(title: str) -> tuple[Column, ...]:
+    """Return the columns of states; `title` says of what."""
+    return (
+        Column("target", "Agent", "agent"),
+        Column("condition", title, "state"),
+        Column("detail", "Problem", "below"),
+        Column("file", form="path"),
+        Column("cure", form="below", on="terminal"),
+    )
+
+
+def remark_outdated(states: Sequence[InstallState]) -> list[str]:
+    """Return which of them are outdated, and what to do."""
+    return [
+        f"{state.target}{' in this project' if state.in_project else ''} is outdated: {state.detail}; "
+        f"to bring it up to date: {state.cure}"
+        for state in states
+        if state.condition == "outdated"
+    ]

@@ -16,7 +16,8 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, Refused
@@ -37,10 +38,19 @@ from scopes.hosts.config_file import (
     take_back,
 )
 from scopes.hosts.json_entries import has_entries, is_our_entry, take_out
-from scopes.result import Result
+from scopes.result import OMIT_EMPTY, Result, named
 
 NAME = "scopes"
 _IS_BACK = "the server of this name that was there before is back"
+
+
+_SENTENCES = {
+    "added": "Added scopes to {file}",
+    "replaced": "Replaced the entry of scopes in {file}",
+    "unchanged": "{file} has this entry already",
+    "removed": "Removed scopes from {file}",
+    "absent": "{file} has no entry of scopes",
+}
 
 
 class Host(NamedTuple):
@@ -72,12 +82,41 @@ class HostConfigured(Result):
     advice: what is left to do in the host; None if nothing is.
     """
 
+    kind = "host"
+
     host: str
     file: str
     state: State
-    text: str
+    text: str = field(metadata=named("entry") | OMIT_EMPTY)
     backup: str | None = None
     advice: str | None = None
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was done, and what is left to do."""
+        return [] if self.state == "shown" else [self._done, self.advice or ""]
+
+    @property
+    def answer(self) -> str:
+        """The file; of an entry that is shown its text."""
+        return self.text if self.state == "shown" else self.file
+
+    @property
+    def remark(self) -> list[str]:
+        """That the file is as before, and what is left to do."""
+        return [self._done if self.state in {"unchanged", "absent"} else "", self.advice or ""]
+
+    @property
+    def next_step(self) -> list[str]:
+        """Where the text goes, the file as it was, and how to remove the entry."""
+        if self.state == "shown":
+            return [f"goes into {self.file}"]
+        remove = f"to remove it: scopes mcp remove {quote(self.host)}" if self.state in {"added", "replaced"} else ""
+        return [remove, f"the file as it was: {self.backup}" if self.backup is not None else ""]
+
+    @property
+    def _done(self) -> str:
+        return _SENTENCES.get(self.state, "").format(file=self.file)
 
 
 def _command(words: Sequence[str]) -> dict[str, Any]:

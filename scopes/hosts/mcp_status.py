@@ -12,7 +12,7 @@ from scopes.errors import Inaccessible, Refused
 from scopes.hosts.agents import UserDirectories
 from scopes.hosts.config_file import find_object, parse_json, read_text
 from scopes.hosts.hook_target import HookEnvironment, describe_program, describe_store
-from scopes.hosts.install_state import InstallState
+from scopes.hosts.install_state import InstallState, columns_of, remark_outdated
 from scopes.hosts.json_entries import words_of
 from scopes.hosts.mcp_servers import HOSTS, NAME, Host, find_host, is_our_server, path_of, toml_servers, with_added
 from scopes.hosts.program import arguments_of
@@ -21,10 +21,17 @@ from scopes.result import Result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpStatus(Result):
-    """How the entry of each host is, in the order of the table; `home` is the user's home directory."""
+    """How the entry of each host is, in the order of the table."""
+
+    rows_in = "servers"
+    columns = columns_of("Server")
 
     servers: tuple[InstallState, ...]
-    home: str = ""
+
+    @property
+    def remark(self) -> list[str]:
+        """What is outdated, and what to do."""
+        return remark_outdated(self.servers)
 
 
 def mcp_status(environment: HookEnvironment, names: Sequence[str] = ()) -> McpStatus:
@@ -34,7 +41,7 @@ def mcp_status(environment: HookEnvironment, names: Sequence[str] = ()) -> McpSt
         Invalid: there is no such host.
     """
     hosts = [find_host(name) for name in names] or list(HOSTS.values())
-    return McpStatus(servers=tuple(_state_of(host, environment) for host in hosts), home=environment.home)
+    return McpStatus(servers=tuple(_state_of(host, environment) for host in hosts))
 
 
 def _state_of(host: Host, environment: HookEnvironment) -> InstallState:

@@ -36,6 +36,16 @@ class ServiceUnit(Result):
     text: str
     hint: str
 
+    @property
+    def answer(self) -> str:
+        """The unit."""
+        return self.text
+
+    @property
+    def next_step(self) -> str:
+        """How to use it."""
+        return self.hint
+
 
 def describe_service(manager: str, command: Sequence[str]) -> ServiceUnit:
     """Return the unit that runs a command for `systemd` or `launchd`.

@@ -19,7 +19,7 @@ from scopes.importers.formats.base import DATABASE_HEADER, Format, Source, choos
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.results import Skipped
 from scopes.model import encoding
-from scopes.result import Result
+from scopes.result import OMIT_EMPTY, Column, Result, counted, named
 from scopes.store import refs
 from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.operations import walk_operations
@@ -41,19 +41,57 @@ class FoundAgent:
     agent: str
     folders: tuple[str, ...]
     files: int = 0
-    size: int = 0
-    newest: str | None = None
+    size: int = field(default=0, metadata=named("size_bytes"))
     new: int = 0
-    unknown: int = 0
-    problems: tuple[str, ...] = ()
+    newest: str | None = None
+    unknown: int = field(default=0, metadata=OMIT_EMPTY)
+    problems: tuple[str, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def folder(self) -> str:
+        """The folders in one text."""
+        return ", ".join(self.folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTranscripts(Result):
-    """What the agents have, in the order of their formats; `home` is the user's home directory."""
+    """What the agents have, in the order of their formats."""
+
+    kind = "transcripts"
+    rows_in = "agents"
+    is_one_row = True
+    columns = (
+        Column("agent", form="agent"),
+        Column("files", form="count"),
+        Column("size_bytes", "Size", "size"),
+        Column("new", form="count"),
+        Column("newest", on="pipe"),
+        Column("newest", form="time", on="terminal"),
+        Column("folder", on="pipe"),
+        Column("folders", "Folder", "path", on="terminal"),
+    )
 
     agents: tuple[FoundAgent, ...]
-    home: str = ""
+
+    @property
+    def sentence(self) -> list[str]:
+        """What cannot be read, and files of no known format."""
+        unknown = [
+            f"{each.agent}: {counted(each.unknown, 'other file')} of no known format"
+            for each in self.agents
+            if each.unknown
+        ]
+        return [*self.remark, *unknown]
+
+    @property
+    def remark(self) -> list[str]:
+        """What cannot be read."""
+        return [f"{each.agent}: {problem}" for each in self.agents for problem in each.problems]
+
+    @property
+    def next_step(self) -> str:
+        """How to import."""
+        return "import what is new: scopes import" if any(each.new for each in self.agents) else ""
 
 
 @dataclass(slots=True)
@@ -90,7 +128,7 @@ def list_transcripts(
     found = tuple(each for each in agents if each.files or each.unknown or each.problems)
     if not found:
         raise nothing_found(formats, environ, home)
-    return FoundTranscripts(agents=found, home=home)
+    return FoundTranscripts(agents=found)
 
 
 def nothing_found(formats: Sequence[Format], environ: Mapping[str, str], home: str) -> NotFound:

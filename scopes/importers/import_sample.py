@@ -22,7 +22,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.validation import check_message
-from scopes.result import Result
+from scopes.result import Result, counted
 from scopes.store.objects import Objects, ObjectsInMemory, read_commit
 from scopes.store.packs import bulk_objects
 from scopes.store.repository import Repository
@@ -40,11 +40,26 @@ SAMPLE_SESSIONS = tuple(  # two sessions of Claude Code; the second one continue
 class SampleImported(Result):
     """The conversation of the sample; `operation` is None if it was imported before."""
 
+    kind = "import"
+
     conversation: ConversationId
     messages: int
     new_messages: int
     branches: int
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """Which conversation the sample is."""
+        extent = f"{counted(self.messages, 'message')} on {counted(self.branches, 'branch')}"
+        if self.operation is None:
+            return f"the sample is already imported: {self.conversation}, {extent}"
+        return f"imported the sample as {self.conversation}: {extent}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the conversation."""
+        return self.conversation
 
 
 @dataclass(slots=True)

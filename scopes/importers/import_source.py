@@ -439,5 +439,5 @@ def _skip_copy(queued: QueuedSource, copy: Source, segments: Sequence[Segment]) 
         reason = f"an older copy of {queued.source.path}, contained in it"
     else:
         reason = f"a copy of {queued.source.path}"
-    account = count_bytes(copy, queued.format.name, truncate_segments(segments, copy.size), new=False)
-    return Skipped(path=copy.path, reason=reason, noted=copy.named, account=account)
+    became = count_bytes(copy, queued.format.name, truncate_segments(segments, copy.size), new=False)
+    return Skipped(path=copy.path, reason=reason, noted=copy.named, became=became)

@@ -28,7 +28,7 @@ class ProjectFilter:
         if self.projects is None:
             return queue
         directories = {directory for queued in queue if (directory := _directory_of(queued)) is not None}
-        ours = {path for path in directories if any(project.contains(path) for project in self.projects)}
+        ours = {path for project in self.projects for path in project.find(directories)}
         selected = {queued.session_name for queued in queue if queued.source.named or _directory_of(queued) in ours}
         self._found = self._found or bool(selected)
         self.left_out |= {queued.session_name for queued in queue} - selected
@@ -39,9 +39,7 @@ class ProjectFilter:
         count = len(self.left_out)
         if not count:
             return ()
-        missing = [
-            each.directory for each in self.projects or () if not self._found and not os.path.isdir(each.directory)
-        ]
+        missing = [each.text for each in self.projects or () if not self._found and not os.path.isdir(each.directory)]
         if missing:
             return (Note(f"no session is of {missing[0]}, which is no directory", hint="to import all: --project all"),)
         sessions = "1 session of another project was" if count == 1 else f"{count} sessions of other projects were"

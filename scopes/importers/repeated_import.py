@@ -235,7 +235,7 @@ def _hash(value: object) -> str:
 
 def _restore(stored: dict[str, Any]) -> Imported:
     skipped = [
-        Skipped(**{**row, "account": None if row["account"] is None else _restore_source(row["account"])})
+        Skipped(**{**row, "became": None if row["became"] is None else _restore_source(row["became"])})
         for row in stored["skipped"]
     ]
     return Imported(

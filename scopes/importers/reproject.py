@@ -24,7 +24,7 @@ from scopes.importers.reproject_refs import Reprojection, follow_shared_refs
 from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.work_queue import COPY, QueuedSource, sort_key, sort_parents_first
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, counted
 from scopes.store.packs import BulkObjects, bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write
@@ -56,10 +56,29 @@ class ReprojectedConversation(NamedTuple):
 class Reprojected(Result):
     """What was read in another way. unchanged: the number of conversations that are as they were."""
 
+    rows_in = "conversations"
+    is_one_row = True
+    columns = (
+        Column("id", "ID"),
+        Column("messages", form="count"),
+        Column("changed", form="count"),
+        Column("new_ids", form="count"),
+        Column("added", form="count"),
+        Column("removed", form="count"),
+        Column("rewritten", form="count"),
+    )
+    empty = "nothing changes: everything is read as it was"
+
     conversations: tuple[ReprojectedConversation, ...]
     unchanged: int
     dry_run: bool
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """How much stays as it is."""
+        stay = f"{counted(self.unchanged, 'conversation')} stay as they are"
+        return stay if self.unchanged and self.conversations else ""
 
 
 def reproject(

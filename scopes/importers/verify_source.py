@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Literal
+from typing import Final, Literal
 
 from scopes.errors import CannotImport, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.history.messages import message_id_of
@@ -26,7 +26,7 @@ from scopes.importers.formats.events import Session
 from scopes.importers.identity import stream_key
 from scopes.importers.results import Skipped
 from scopes.importers.session_commits import Segment
-from scopes.result import Result
+from scopes.result import HIDDEN, Column, Result, counted, named, shown
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Objects
@@ -34,6 +34,14 @@ from scopes.store.repository import Repository
 from scopes.store.verify import Finding
 
 Comparison = Literal["equal", "grown", "cut", "different"]
+
+
+_COMPARED: Final[dict[str, str]] = {
+    "equal": "the stored bytes are the file's",
+    "grown": "the stored bytes are the file's beginning",
+    "cut": "the file is the beginning of the stored bytes",
+    "different": "file and stored bytes differ",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,21 +52,98 @@ class SourceVerification(Result):
     no branch, because they were deleted or rewound here.
     """
 
+    kind = "certificate"
+    columns = (
+        Column("path", "File", "path"),
+        Column("whose", "Session"),
+        Column("compared"),
+        Column("verdict"),
+        Column("counts", "Bytes", "lines"),
+        Column("problems", "Findings", "lines"),
+    )
+
     path: str
     format: str
-    native_id: str
+    native_id: str = field(metadata=named("session"))
     part: str | None
-    size: int
-    stored_size: int
+    size: int = field(metadata=named("size_bytes"))
+    stored_size: int = field(metadata=named("stored_bytes"))
     equal_bytes: int
-    message_bytes: int
-    state_bytes: int
-    unparsed_bytes: int
+    message_bytes: int = field(metadata=HIDDEN)
+    state_bytes: int = field(metadata=HIDDEN)
+    unparsed_bytes: int = field(metadata=HIDDEN)
     messages: int
-    away: int
+    away: int = field(metadata=named("messages_away"))
     findings: tuple[Finding, ...]
 
     @property
+    @shown
+    def account_bytes(self) -> dict[str, int]:
+        """The four byte counts, and their sum, which is the size."""
+        counts = {
+            "message": self.message_bytes,
+            "state": self.state_bytes,
+            "unparsed": self.unparsed_bytes,
+            "new": self.new_bytes,
+        }
+        return counts | {"sum": sum(counts.values())}
+
+    @property
+    def whose(self) -> str:
+        """The session and its part."""
+        return f"{self.native_id}{'' if self.part is None else f', part {self.part}'} ({self.format})"
+
+    @property
+    def compared(self) -> str:
+        """The comparison in words."""
+        return _COMPARED[self.comparison]
+
+    @property
+    def verdict(self) -> str:
+        """Whether every byte of the file is in the store."""
+        if self.whole:
+            return "whole: every byte of the file is in the store"
+        if self.exit_code == 7:
+            return "damaged: the stored bytes of this file cannot be trusted"
+        return f"not whole: {counted(self.new_bytes, 'byte')} of the file are not in the store"
+
+    @property
+    def counts(self) -> list[str]:
+        """What the bytes of the file became."""
+        counts = [
+            (self.message_bytes, f"became {counted(self.messages, 'message')}"),
+            (self.state_bytes, "are state records"),
+            (self.unparsed_bytes, "are kept unread"),
+            *([(self.new_bytes, "are not in the store")] if self.new_bytes else []),
+            (self.size, "bytes in the file"),
+        ]
+        return [f"{number:,} {what}" for number, what in counts]
+
+    @property
+    def problems(self) -> list[str]:
+        """The findings, each with its cure."""
+        return [f"{each.severity}: {each.problem}{f'; {each.cure}' if each.cure else ''}" for each in self.findings]
+
+    @property
+    def figures(self) -> dict[str, object]:
+        """The numbers, and the findings by severity."""
+        names = "message_bytes", "state_bytes", "unparsed_bytes", "new_bytes", "size", "stored_size", "messages", "away"
+        found = {
+            each.severity: [f.problem for f in self.findings if f.severity == each.severity] for each in self.findings
+        }
+        return {
+            "path": self.path,
+            "format": self.format,
+            "session": self.native_id,
+            "part": self.part,
+            "comparison": self.comparison,
+            **{name: getattr(self, name) for name in names},
+            "whole": self.whole,
+            **found,
+        }
+
+    @property
+    @shown
     def comparison(self) -> Comparison:
         """Return how the file compares with the stored source: longer (grown), shorter (cut), or different."""
         if self.equal_bytes < min(self.size, self.stored_size):
@@ -73,6 +158,7 @@ class SourceVerification(Result):
         return self.size - self.equal_bytes
 
     @property
+    @shown
     def whole(self) -> bool:
         """Return True if the store has every byte of the file and no damage was found."""
         return self.new_bytes == 0 and self.exit_code == 0

@@ -92,7 +92,7 @@ class ConversationRow(NamedTuple):
 
 CONVERSATIONS: Final = Layout(
     "conversations.sqlite",
-    version=14,
+    version=15,
     tables="CREATE TABLE list (state TEXT NOT NULL, rows BLOB NOT NULL) STRICT",
 )
 

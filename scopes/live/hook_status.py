@@ -13,16 +13,35 @@ from scopes.live.event_log import HOOK_LOG, Event, read_events
 from scopes.live.hook_failures import last_events
 from scopes.live.hook_targets import TARGETS, find_target
 from scopes.live.lost_store import find_lost_store, find_returned_store
-from scopes.result import Result
+from scopes.result import Column, Result
 from scopes.store.projects import cache_directory, find_worktree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HooksStatus(Result):
-    """How the hooks of each target are, in the order of the table; `home` is the user's home directory."""
+    """How the hooks of each target are, in the order of the table."""
+
+    rows_in = "hooks"
+    columns = (
+        Column("target", "Agent", "agent"),
+        Column("condition", "Hooks", "state"),
+        Column("last", "Last turn", "time"),
+        Column("problems", "Problem", "below"),
+        Column("file", form="path"),
+        Column("has_trailers", "Trailers"),
+        Column("cure", form="below", on="terminal"),
+    )
 
     hooks: tuple[HookState, ...]
-    home: str = ""
+
+    @property
+    def remark(self) -> list[str]:
+        """What is outdated, and what to do."""
+        return [
+            f"{row.target} is outdated: {row.detail}; what to do: {row.cure}"
+            for row in self.hooks
+            if row.condition == "outdated"
+        ]
 
 
 def hooks_status(environment: HookEnvironment, state_directory: str, names: tuple[str, ...] = ()) -> HooksStatus:
@@ -41,7 +60,7 @@ def hooks_status(environment: HookEnvironment, state_directory: str, names: tupl
         run, failed = last_events(events.events, target.name, repository)
         state = _with_problems(state, environment, state_directory, failed)
         states.append(state if run is None else state._replace(last=run.time))
-    return HooksStatus(hooks=tuple(states), home=environment.home, notes=events.notes)
+    return HooksStatus(hooks=tuple(states), notes=events.notes)
 
 
 def _with_problems(

@@ -21,7 +21,7 @@ from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesErro
 from scopes.ids import ConversationId
 from scopes.importers.results import REPEAT_WITH, Imported
 from scopes.regular_file import read_private_file, write_private_file
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, counted
 
 ImportFile: TypeAlias = Callable[[str], Imported]
 QUIET_SECONDS = 0.3
@@ -40,10 +40,18 @@ class SourceRecorded(Result):
     source: the path of the file, the first one if it is several files of the session; None if that is not known.
     """
 
+    columns = (Column("time", form="time"), Column("conversation"), Column("messages"), Column("source"))
+
     time: str
     conversation: ConversationId
     messages: int
     source: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The same as a line for a person."""
+        place = "" if self.source is None else f"  {self.source}"
+        return f"{self.time[11:19]}  {self.conversation}  {counted(self.messages, 'message')}{place}"
 
 
 class ChangeQueue(Protocol):

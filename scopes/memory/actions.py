@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from scopes.clock import Time
 from scopes.errors import NotFound
 from scopes.ids import OperationId
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import ActionItem, MemoryEntry
 from scopes.memory.store import Memory, change_memory, entry_change
-from scopes.result import Result
+from scopes.result import INLINE, OMIT_EMPTY, Column, Result, spread
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -19,13 +20,34 @@ from scopes.store.transactions import exclusive_write
 class ActionRow:
     """An action item and its entry."""
 
-    item: ActionItem
-    entry: MemoryEntry
+    item: ActionItem = field(metadata=INLINE)
+    entry: MemoryEntry = field(metadata=spread(entry="id", agent="agent"))
+
+    @property
+    def state(self) -> str:
+        """Whether it is to be done."""
+        return "done" if self.item.done else "open"
+
+    @property
+    def time(self) -> Time:
+        """The time of the entry."""
+        return self.entry.time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionList(Result):
     """Action items, those of the newest entry first."""
+
+    kind = "memory-actions"
+    rows_in = "actions"
+    columns = (
+        Column("id", "ID", "id"),
+        Column("state", form="state"),
+        Column("text", "Action", "prose"),
+        Column("agent", form="agent"),
+        Column("time", form="time"),
+    )
+    empty = "Nothing is left to do."
 
     actions: tuple[ActionRow, ...]
 
@@ -34,9 +56,22 @@ class ActionList(Result):
 class ActionDone(Result):
     """A closed action item; `operation` is None if it was closed before, or after a dry run."""
 
-    item: ActionItem
+    kind = "memory-action"
+
+    item: ActionItem = field(metadata=INLINE)
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
     operation: OperationId | None
-    dry_run: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What was done."""
+        made = "would be done" if self.dry_run else "already done"
+        return f"{made if self.operation is None else 'done'}: {self.item.text}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the action item."""
+        return self.item.id
 
 
 def list_actions(repository: Repository, *, include_done: bool = False) -> ActionList:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scopes.clock import new_id, now
 from scopes.errors import Invalid
@@ -11,7 +11,7 @@ from scopes.ids import OperationId, parse_agent_name
 from scopes.memory.entry import DEFAULT_IMPORTANCE, MemoryEntry, check_importance
 from scopes.memory.extraction import MAX_ITEM_CHARACTERS, MAX_ITEMS, number_items
 from scopes.memory.store import Memory, change_memory, entry_change
-from scopes.result import Result
+from scopes.result import INLINE, OMIT_EMPTY, Result, short_id
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -23,8 +23,21 @@ MAX_TOPIC_CHARACTERS = 100
 class MemoryAdded(Result):
     """The new entry; `operation` is None after a dry run."""
 
-    entry: MemoryEntry
+    kind = "memory-entry"
+
+    entry: MemoryEntry = field(metadata=INLINE)
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """What was added."""
+        return f"would add: {self.entry.summary}" if self.dry_run else f"added {short_id(self.entry.id)}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the entry; of one that is not stored its text."""
+        return self.sentence if self.dry_run else self.entry.id
 
 
 def add(
@@ -63,7 +76,7 @@ def add(
         action_items=number_items(((action, False) for action in actions), entry_id),
     )
     if dry_run:
-        return MemoryAdded(entry=entry, operation=None)
+        return MemoryAdded(entry=entry, dry_run=True, operation=None)
     with exclusive_write(repository):
         summary = f"add {entry_id}"
         operation = change_memory(repository, Memory(repository), entry_change(entry), summary)

@@ -7,7 +7,6 @@ instructions in an entry; it does not remove it.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from scopes.result import Note, Result
 from scopes.sanitize import line_for_prompt
 from scopes.secret_scan.clearance import Gate, Mode, count_placeholders
 from scopes.secrets.gates import gate_of, redacted_notes
-from scopes.store.projects import Project, find_project, find_store_project, is_of_project
+from scopes.store.projects import find_here, find_store_project
 from scopes.store.repository import Repository
 
 MAX_CHARACTERS = 8192
@@ -38,9 +37,15 @@ class MemoryContext(Result):
     """The text with its entries' ids, oldest first; `omitted` is the number of entries that did not fit."""
 
     text: str
+    characters: int
+    max_characters: int
     entries: tuple[str, ...]
     omitted: int
-    max_characters: int
+
+    @property
+    def answer(self) -> str:
+        """The text."""
+        return self.text
 
 
 def context(
@@ -121,8 +126,10 @@ def write_context(
         else:
             omitted += 1
     chosen.reverse()
+    whole = _with_heading("".join(text for _, text in chosen), mark) if chosen else ""
     return MemoryContext(
-        text=_with_heading("".join(text for _, text in chosen), mark) if chosen else "",
+        text=whole,
+        characters=len(whole),
         entries=tuple(entry.id for entry, _ in chosen),
         omitted=omitted,
         max_characters=max_characters,
@@ -148,19 +155,17 @@ def _lines(entry: MemoryEntry) -> Iterator[str]:
 
 
 class ProjectMembers:
-    """Tells which conversations and directories are of the project of one conversation.
-
-    In the store of a project this is everything, except what is of another project that exists here. In any other
-    store, what has no directory is of no project.
-    """
+    """Tells which conversations and directories are of the project of one conversation: see `Project.find`."""
 
     def __init__(self, repository: Repository, conversation: ConversationId) -> None:
         self._repository = repository
         self._conversation = conversation
-        self._directory = find_directory(repository, conversation)
+        directory = find_directory(repository, conversation)
         own = find_store_project(repository.path, repository.path)
-        self._own_store = None if own is None or _is_of_another(self._directory, own) else own
-        self._project = None if self._directory is None else find_project(self._directory)
+        self._project = None if directory is None else find_here(directory, repository.path)
+        if own is not None:
+            own.owns_store = True
+            self._project = own if directory in own.find([directory]) else self._project
         self._known: dict[str | None, bool] = {}
 
     def has(self, conversation: ConversationId, uuid: str | None = None) -> bool:
@@ -175,17 +180,5 @@ class ProjectMembers:
     def has_directory(self, directory: str | None) -> bool:
         """Return True if a recorded directory is of the project; None: it is not recorded."""
         if directory not in self._known:
-            self._known[directory] = self._find(directory)
+            self._known[directory] = self._project is not None and directory in self._project.find([directory])
         return self._known[directory]
-
-    def _find(self, directory: str | None) -> bool:
-        if self._own_store is not None:
-            return not _is_of_another(directory, self._own_store)
-        if self._directory is None or directory is None:
-            return False
-        return is_of_project(self._project, self._directory, directory)
-
-
-def _is_of_another(directory: str | None, project: Project) -> bool:
-    """Return True if a directory exists here and is not of the project; one of another machine may be a clone of it."""
-    return directory is not None and os.path.isdir(directory) and not project.contains(directory)

@@ -8,7 +8,7 @@ the number of the sentence among the candidates of the message.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import NamedTuple
 
@@ -19,11 +19,13 @@ from scopes.history.handles import ConversationHandle, Scope, resolve_scope
 from scopes.history.messages import (
     MessageHeader,
     check_author,
+    display_time,
     header_of,
     headers_of,
     is_retracted,
     plain_message,
     read_body,
+    shown_author,
 )
 from scopes.history.names import list_branch_tips
 from scopes.history.transaction import Transaction
@@ -34,7 +36,7 @@ from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import read_source_messages
 from scopes.model.message import Author, Message
 from scopes.model.validation import check_payload
-from scopes.result import Result
+from scopes.result import Column, Result, named, short_id
 from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
@@ -56,16 +58,46 @@ class DecisionCandidate:
     text: str
     branch: BranchName
     why: str
-    head: MessageHeader
+    head: MessageHeader = field(metadata=named("message"))
+
+    @property
+    def author(self) -> str:
+        """Who wrote it."""
+        return shown_author(self.head)
+
+    @property
+    def time(self) -> str | None:
+        """When."""
+        return display_time(self.head)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateList(Result):
     """The candidates that were neither accepted nor dismissed, oldest first; `branch` is the only one, if named."""
 
+    kind = "decision-candidates"
+    rows_in = "candidates"
+    columns = (
+        Column("id", "ID", "id"),
+        Column("text", form="prose"),
+        Column("branch", form="branch"),
+        Column("why"),
+        Column("author"),
+        Column("time", form="time"),
+    )
+    empty = "no decision candidates"
+
     conversation: ConversationId
     candidates: tuple[DecisionCandidate, ...]
     branch: BranchName | None = None
+
+    @property
+    def next_step(self) -> str:
+        """How to accept the first one."""
+        if not self.candidates:
+            return ""
+        first = f"{quote(self.conversation)} {quote(short_id(self.candidates[0].id))}"
+        return f"accept one: scopes decisions accept {first} --topic TOPIC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +111,41 @@ class DecisionAccepted(Result):
     topic: str
     candidate: DecisionCandidate
 
+    @property
+    def sentence(self) -> str:
+        """The decision."""
+        return f"accepted: {self.topic} = {self.candidate.text} on {self.branch}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the message."""
+        return self.id
+
+    @property
+    def next_step(self) -> str:
+        """How to take it back."""
+        return "undo with: scopes undo"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateDismissed(Result):
     """A candidate that is not listed any more."""
 
+    kind = "decision-dismissed"
+
     conversation: ConversationId
     candidate: DecisionCandidate
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """What is not listed any more."""
+        return f"dismissed: {self.candidate.text}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the candidate."""
+        return self.candidate.id
 
 
 def list_candidates(repository: Repository, where: str) -> CandidateList:

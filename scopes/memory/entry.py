@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from scopes.clock import parse_time
+from scopes.clock import Time, parse_time
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model import encoding
+from scopes.result import HIDDEN, OMIT_EMPTY, named
 
 FORMAT_VERSION = 1
 _NAMES = ("conversation", "uuid", "branch", "directory", "method")
@@ -54,20 +55,25 @@ class MemoryEntry:
 
     id: MessageId
     agent: AgentName
-    summary: str
-    time: str
-    importance: int = DEFAULT_IMPORTANCE
     conversation: ConversationId | None = None
     uuid: str | None = None
     branch: BranchName | None = None
     directory: str | None = None
+    summary: str
     topics: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     action_items: tuple[ActionItem, ...] = ()
+    time: Time = field(metadata=named("timestamp"))
+    importance: int = DEFAULT_IMPORTANCE
     sources: Sources = field(default_factory=Sources)
     method: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    withdrawn: tuple[MessageId, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict, metadata=HIDDEN)
+    withdrawn: tuple[MessageId, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def place(self) -> str:
+        """The conversation and branch that it was made from; empty if it was added by hand."""
+        return "" if self.conversation is None else f"{self.conversation}/{self.branch}"
 
     @property
     def age_key(self) -> tuple[int, str]:

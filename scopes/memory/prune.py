@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid, check_not_negative
-from scopes.ids import OperationId
+from scopes.ids import MessageId, OperationId
 from scopes.memory.entry import MemoryEntry, check_importance
 from scopes.memory.store import Memory, change_memory, removal
 from scopes.result import Result
@@ -18,12 +18,25 @@ from scopes.store.transactions import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPruned(Result):
-    """The deleted entries, newest first, and the number that remain; nothing is deleted with `dry_run`."""
+    """The ids of the deleted entries, newest first, and the number that remain; nothing is deleted with `dry_run`."""
 
-    entries: tuple[MemoryEntry, ...]
+    kind = "memory-prune"
+
+    removed: tuple[MessageId, ...]
     remaining: int
     dry_run: bool
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """How many entries were deleted."""
+        verb = "would delete" if self.dry_run else "deleted"
+        return f"{verb} {len(self.removed):,} of {len(self.removed) + self.remaining:,} entries"
+
+    @property
+    def answer(self) -> str:
+        """The ids of the deleted entries."""
+        return "\n".join(self.removed)
 
 
 def prune(
@@ -55,7 +68,8 @@ def prune(
             changes: dict[str, BlobChange] = {path: change for e in pruned for path, change in removal(e).items()}
             operation = change_memory(repository, memory, changes, f"forget {len(pruned)}")
     remaining = len(memory.entries) - len(pruned)
-    return MemoryPruned(entries=pruned, remaining=remaining, dry_run=dry_run, operation=operation, notes=memory.notes)
+    removed = tuple(entry.id for entry in pruned)
+    return MemoryPruned(removed=removed, remaining=remaining, dry_run=dry_run, operation=operation, notes=memory.notes)
 
 
 def plan_prune(

@@ -14,7 +14,7 @@ from scopes.errors import Invalid
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import MemoryEntry, check_importance
 from scopes.memory.store import Memory
-from scopes.result import Result
+from scopes.result import Column, Result
 from scopes.store.repository import Repository
 
 KINDS = ("decision", "action", "summary")
@@ -25,14 +25,34 @@ _WEIGHTS = {"topic": 4, "decision": 3, "summary": 2, "action": 2, "agent": 1, "c
 class MemoryHit:
     """An entry with its score, and the names of the fields that match."""
 
-    entry: MemoryEntry
     score: int
     fields: tuple[str, ...]
+    entry: MemoryEntry
+
+    @property
+    def found_in(self) -> str:
+        """The fields as text."""
+        return ", ".join(self.fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHits(Result):
     """Hits by score, then importance, then newest first."""
+
+    kind = "memory-search"
+    rows_in = "hits"
+    columns = (
+        Column("entry.id", "ID", "id"),
+        Column("entry.agent", form="agent"),
+        Column("entry.importance", form="count"),
+        Column("entry.timestamp", "Time", "time"),
+        Column("entry.summary"),
+        Column("entry.conversation", on="template"),
+        Column("entry.branch", on="template"),
+        Column("found_in"),
+        Column("score", on="template"),
+    )
+    empty = "Nothing in the memory matches."
 
     query: str
     hits: tuple[MemoryHit, ...]

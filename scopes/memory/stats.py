@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scopes.clock import now_nanoseconds
+from scopes.clock import Time, in_seconds, now_nanoseconds
 from scopes.memory.store import Memory
-from scopes.result import Result
+from scopes.result import Column, Result
 from scopes.store.repository import Repository
 
 _WEEK_NANOSECONDS = 7 * 86400 * 1_000_000_000
@@ -18,12 +18,33 @@ _WEEK_NANOSECONDS = 7 * 86400 * 1_000_000_000
 class MemoryStats(Result):
     """Counts; `oldest` and `newest` are times, None if there are no entries. `this_week` is the last seven days."""
 
+    columns = (
+        Column("total", "Entries", "count"),
+        Column("this_week", form="count"),
+        Column("open_actions", "Left to do", "count"),
+        Column("oldest", form="time"),
+        Column("newest", form="time"),
+        Column("agents", "By agent"),
+    )
+
     total: int
     this_week: int
     open_actions: int
     agents: Mapping[str, int]
-    oldest: str | None
-    newest: str | None
+    oldest: Time | None
+    newest: Time | None
+
+    @property
+    def figures(self) -> Mapping[str, object]:
+        """The counts."""
+        return {
+            "entries": self.total,
+            "this_week": self.this_week,
+            "open_actions": self.open_actions,
+            "oldest": self.oldest and in_seconds(self.oldest),
+            "newest": self.newest and in_seconds(self.newest),
+            "agents": self.agents,
+        }
 
 
 def stats(repository: Repository) -> MemoryStats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scopes.clock import format_seconds
 from scopes.history.activity import SUMMARIES, is_news
@@ -11,7 +11,7 @@ from scopes.history.messages import MessageHeader, is_retracted, read_body, walk
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.memory.source_messages import headers_since_summary, read_amended, read_source_messages, source_ids
 from scopes.model.encoding import leaf
-from scopes.result import Result
+from scopes.result import Column, Result, counted, named, shown
 from scopes.store.repository import Repository
 
 
@@ -23,10 +23,10 @@ class SummaryRow:
     changed: the sources that were amended or retracted since.
     """
 
-    head: MessageHeader
+    head: MessageHeader = field(metadata=named("message"))
     method: str
     messages: int
-    newer: int
+    newer: int = field(metadata=named("newer_messages"))
     changed: tuple[MessageId, ...]
 
     @property
@@ -35,6 +35,13 @@ class SummaryRow:
         return format_seconds(self.head.time)
 
     @property
+    def state(self) -> str:
+        """Whether it is current, otherwise how many messages are newer and how many of its sources changed."""
+        why = [f"{self.newer:,} newer"] * bool(self.newer) + [f"{len(self.changed):,} changed"] * bool(self.changed)
+        return f"stale: {', '.join(why)}" if self.stale else "current"
+
+    @property
+    @shown
     def stale(self) -> bool:
         """Whether messages are newer than the summary, or sources of it changed."""
         return bool(self.newer or self.changed)
@@ -47,10 +54,28 @@ class SummaryList(Result):
     `uncovered` is the number of messages that no summary covers.
     """
 
+    rows_in = "summaries"
+    columns = (
+        Column("message.id", "ID", "id"),
+        Column("message.kind"),
+        Column("message.author"),
+        Column("method"),
+        Column("messages", form="count"),
+        Column("state", form="state"),
+        Column("time", form="time"),
+        Column("message.oid", "OID", on="template"),
+    )
+    empty = "The branch has no summary."
+
     conversation: ConversationId
     branch: BranchName
     summaries: tuple[SummaryRow, ...]
-    uncovered: int
+    uncovered: int = field(metadata=named("uncovered_messages"))
+
+    @property
+    def sentence(self) -> str:
+        """How many messages no summary covers."""
+        return f"Not covered yet: {counted(self.uncovered, 'message')} of {self.conversation}/{self.branch}"
 
 
 def list_summaries(repository: Repository, branch: str) -> SummaryList:

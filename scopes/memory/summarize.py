@@ -6,7 +6,7 @@ The built-in summary consists of the sentences that TextRank ranks highest, with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from scopes.errors import Busy, Invalid, NotFound, Refused
@@ -29,7 +29,7 @@ from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_
 from scopes.memory.textrank import rank_sentences
 from scopes.merge.lanes import MarkedLanes
 from scopes.model.message import Author
-from scopes.result import Result
+from scopes.result import Result, counted, named, short_id, shown
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
@@ -49,6 +49,8 @@ class Summarized(Result):
     `id`, `oid` and `operation` are None after a dry run; `counted` is exact or estimate.
     """
 
+    kind = "summary"
+
     id: MessageId | None
     oid: Oid | None
     conversation: ConversationId
@@ -60,10 +62,31 @@ class Summarized(Result):
     summary_tokens: int
     counted: str
     method: str
-    compact: bool
+    compact: bool = field(metadata=named("context_root"))
     operation: OperationId | None = None
 
     @property
+    def sentence(self) -> list[str]:
+        """What was summarized, the size of the summary, and its text."""
+        done = ("" if self.id else "would have ") + ("compacted" if self.compact else "summarized")
+        before = f" after the compaction {short_id(self.earlier)}" if self.earlier else ""
+        name = f" in {short_id(self.id)}" if self.id else ""
+        about = "" if self.counted == "exact" else "~"
+        whose = f"{counted(self.messages, 'message')} with text of {self.conversation}/{self.branch}{before}"
+        tokens = f"{about}{self.summary_tokens:,} of {about}{self.original_tokens:,} in texts, without tool calls"
+        return [
+            f"{done} {whose}{name} ({self.method})",
+            f"Tokens: {tokens} ({self.ratio:.0%})",
+            *self.text.split("\n"),
+        ]
+
+    @property
+    def answer(self) -> str:
+        """The id of the summary; of one that is not stored the text."""
+        return self.id or self.text
+
+    @property
+    @shown
     def ratio(self) -> float:
         """The summary's tokens divided by the tokens of what it covers (S4-45)."""
         return round(self.summary_tokens / max(self.original_tokens, 1), 4)

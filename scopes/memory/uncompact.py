@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shlex import quote
 
 from scopes.errors import Refused
@@ -20,7 +20,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.memory.compaction_base import walk_compactions
 from scopes.model.message import Author
-from scopes.result import Result
+from scopes.result import OMIT_EMPTY, Column, Result, short_id
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -34,12 +34,28 @@ class Uncompacted(Result):
     `remaining` is the compaction at which contexts start now, and None if they start at the first message.
     """
 
+    kind = "uncompact"
+    rows_in = "compactions"
+    is_one_row = True
+    columns = (
+        Column("id", "ID", "id"),
+        Column("time", form="time", on="terminal"),
+        Column("shown_subject", "Compaction", on="terminal"),
+    )
+
     conversation: ConversationId
     branch: BranchName
     compactions: tuple[MessageHeader, ...]
     remaining: MessageId | None
-    dry_run: bool
+    dry_run: bool = field(metadata=OMIT_EMPTY)
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """Where contexts start now."""
+        start = "the first message" if self.remaining is None else f"compaction {short_id(self.remaining)}"
+        verb = "would start" if self.dry_run else "start"
+        return f"contexts of {self.conversation}/{self.branch} {verb} at {start}, not at the compactions above"
 
 
 def uncompact(

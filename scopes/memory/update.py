@@ -20,7 +20,7 @@ from scopes.memory.entry import EntryScope, MemoryEntry
 from scopes.memory.packed_messages import PackedMessages
 from scopes.memory.source_messages import walk_headers_beyond, walk_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
-from scopes.result import Note, Result
+from scopes.result import OMIT_EMPTY, Column, Note, Result, counted
 from scopes.store.objects import BlobChange, limit_memory, read_commit
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -37,10 +37,37 @@ _MAX_KEPT_BYTES = 32 << 20  # of compressed messages, between their first readin
 class MemoryUpdated(Result):
     """The new entries, not stored after a dry run; `waiting` branches have new messages, but too few."""
 
+    kind = "memory-update"
+    rows_in = "entries"
+    is_one_row = True
+    columns = (
+        Column("id", "ID", "id"),
+        Column("place", "Branch", "branch", on="terminal"),
+        Column("summary", form="prose", on="terminal"),
+    )
+
     entries: tuple[MemoryEntry, ...]
     waiting: int
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
     operation: OperationId | None
-    dry_run: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """How many entries were made."""
+        verb, number = "would add" if self.dry_run else "added", len(self.entries)
+        return f"{verb} {number:,} {'entry' if number == 1 else 'entries'}" if number else "Nothing to add."
+
+    @property
+    def answer(self) -> str:
+        """The texts of entries that are not stored, which have no ids yet."""
+        return "\n".join(" ".join(entry.summary.split()) for entry in self.entries) if self.dry_run else ""
+
+    @property
+    def next_step(self) -> str:
+        """How to include branches with few new messages."""
+        verb, pronoun = ("has", "it") if self.waiting == 1 else ("have", "them")
+        few = f"{counted(self.waiting, 'branch')} {verb} too few new messages"
+        return f"{few}; include {pronoun} with --now" if self.waiting else ""
 
 
 @dataclass(slots=True)

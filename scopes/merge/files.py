@@ -8,7 +8,7 @@ conflict.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -20,12 +20,14 @@ from scopes.merge.keys import decoded_key, find_file, group_of
 from scopes.model.encoding import file_leaf
 from scopes.model.message import FILES, Message
 from scopes.model.tools import FileEdit, edits_of_result, parse_unified
+from scopes.result import HIDDEN, OMIT_EMPTY
 from scopes.store.objects import Commit, Objects, find_subtree
 
 MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
 MAX_RANGES: Final = 100
 _MAX_PIECES: Final = 100  # of one side that are compared by text
 _TOOL: Final = "tool"  # kind of author
+_MAX_NAMED_RANGES = 5
 Outcome: TypeAlias = Literal["compatible", "overlap", "unknown"]
 
 
@@ -55,8 +57,8 @@ class FileSide:
     agents: tuple[str, ...] = ()
     messages: tuple[MessageId, ...] = ()
     unknown: str | None = None
-    deleted: bool = False
-    edit: FileEdit | None = None
+    deleted: bool = field(default=False, metadata=OMIT_EMPTY)
+    edit: FileEdit | None = field(default=None, metadata=HIDDEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,33 @@ class FileComparison:
     source: FileSide
     ranges: tuple[LineRange, ...] = ()
     note: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What both sides made of the file: `both edited, lines 40-52 disagree`."""
+        match self.outcome:
+            case "compatible":
+                text = "both edited, compatible"
+            case "overlap" if self.ranges:
+                text = f"both edited, {_name_lines(self.ranges)} disagree"
+            case "unknown":
+                text = "both edited, not compared"
+            case _:
+                text = "both edited" if self.note is not None else "both edited, the edits overlap"
+        return f"{text} ({self.note})" if self.note is not None else text
+
+
+def _name_lines(ranges: Sequence[LineRange]) -> str:
+    """Return ranges as `lines 40-52, 60`: those of the target."""
+    shown = [_name_range(each.target) for each in ranges[:_MAX_NAMED_RANGES]]
+    more = f" and {len(ranges) - _MAX_NAMED_RANGES} more ranges" if len(ranges) > _MAX_NAMED_RANGES else ""
+    single = len(ranges) == 1 and "-" not in shown[0]
+    return f"{'line' if single else 'lines'} {', '.join(shown)}{more}"
+
+
+def _name_range(lines: tuple[int, int]) -> str:
+    first, last = lines
+    return str(max(first, 1)) if last <= first else f"{first}-{last}"
 
 
 class _Lines(NamedTuple):

@@ -43,7 +43,7 @@ from scopes.model.message import (
     text_parts,
 )
 from scopes.result import Note
-from scopes.store.config import Config
+from scopes.store.config import Config, check_key
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_subtree, read_blob, read_commit, read_tree
 from scopes.store.repository import Repository
@@ -210,10 +210,13 @@ def read_policy(config: Config, strategy: str, *, strict: bool = False) -> Polic
     """Read `scopes.merge.rule.<type>` from the settings, and check the strategy.
 
     Raises:
-        Invalid: there is no such strategy or rule, or the setting has another value.
+        Invalid: there is no such strategy; or a rule is for no type of conflict, or has another value.
     """
     if strategy not in STRATEGIES:
         raise Invalid(f"{strategy!a} is not a valid merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
+    for setting in config.walk():
+        if setting.key.lower().startswith("scopes.merge.rule."):
+            check_key(setting.key)
     rules = {kind: rule for kind in CONFLICT_TYPES if (rule := config.find(f"scopes.merge.rule.{kind}")) is not None}
     for kind, rule in rules.items():
         if rule not in RULES:

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
+from scopes.clock import utc
 from scopes.errors import Corrupt
 from scopes.model import encoding
+from scopes.model.encoding import without_none
 from scopes.model.message import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS, share_of
 
 FORMAT_VERSION = 1
@@ -143,6 +145,76 @@ def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: A
     before = encoding.dump(sorted(base, key=encoding.dump))
     content = b"\0".join((b"conflict", kind.encode(), key.encode(), before, *sides))
     return hashlib.sha256(content).hexdigest()[:_ID_LENGTH]
+
+
+def conflict_document(number: int, conflict: Conflict, texts: Mapping[str, str] | None = None) -> dict[str, object]:
+    """Return the JSON of a conflict (S4-12); a side without positions and an impossible automatic resolution are null.
+
+    `texts` are the texts of the messages of the positions, by id.
+    """
+    document: dict[str, object] = {
+        "number": number,
+        "id": conflict.id,
+        "type": conflict.type,
+        "severity": conflict.severity,
+        "key": conflict.key,
+        "status": conflict.status,
+        "base": _side(conflict.base, texts or {}),
+        "source": _side(conflict.source, texts or {}),
+        "target": _side(conflict.target, texts or {}),
+        "automatic_resolution": conflict.automatic_resolution,
+    }
+    if conflict.resolution is not None:
+        document["resolution"] = _resolution(conflict.resolution)
+    if conflict.earlier:
+        document["resolved_before"] = [_earlier(each) for each in conflict.earlier]
+    return document
+
+
+def number_conflicts(conflicts: Sequence[Conflict]) -> list[dict[str, object]]:
+    """Return the JSON of conflicts, numbered from 1."""
+    return [conflict_document(number, each) for number, each in enumerate(conflicts, 1)]
+
+
+def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:
+    """Return the last position of a side, with its other positions under `also`."""
+    if not positions:
+        return None
+    *others, last = (_position(position, texts) for position in positions)
+    return {**last, "also": others} if others else last
+
+
+def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
+    text = texts.get(position.message or "")
+    origin = without_none(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
+    return {"value": position.value, **origin}
+
+
+def _resolution(resolution: Resolution) -> dict[str, object]:
+    """Return the resolution of a conflict (S4-57)."""
+    shape: dict[str, object] = {"strategy": resolution.strategy, "choice": resolution.choice}
+    if resolution.choice == "value":
+        shape["value"] = resolution.value
+    shape |= {
+        "reason": resolution.reason,
+        "actor": resolution.actor,
+        "rejected": list(resolution.rejected),
+    }
+    if resolution.reused is not None:
+        shape["reused"] = resolution.reused._asdict()
+    return shape
+
+
+def _earlier(earlier: EarlierResolution) -> dict[str, object]:
+    """Return an earlier resolution; without a choice if none gives this conflict the same outcome."""
+    return without_none(
+        conflict=earlier.conflict,
+        choice=earlier.choice,
+        values=list(earlier.values),
+        actor=earlier.actor,
+        reason=earlier.reason,
+        time=utc(earlier.time),
+    )
 
 
 def encode_conflict(conflict: Conflict) -> bytes:

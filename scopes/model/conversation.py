@@ -12,6 +12,7 @@ from scopes.errors import Corrupt, Invalid, TooNew
 from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, Oid, OperationId, is_name, is_oid, parse_branch_name
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
+from scopes.result import HIDDEN, OMIT_EMPTY
 
 FORMAT_VERSION = 1
 ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch and in a message
@@ -165,7 +166,7 @@ class MergeRequest:
     source: BranchName
     target: BranchName
     title: str
-    message: str = ""
+    message: str = field(default="", metadata=OMIT_EMPTY)
     requester: str
     requester_kind: str = "human"
     state: str = OPEN
@@ -175,7 +176,7 @@ class MergeRequest:
     ended_by: str | None = None
     reason: str | None = None
     merge: Oid | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict, metadata=HIDDEN)
 
 
 _TEXTS = "id", "source", "target", "title", "requester", "source_tip", "opened"  # required

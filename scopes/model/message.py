@@ -22,6 +22,7 @@ from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, MessageId
 from scopes.model import encoding
 from scopes.model.encoding import encode_component, file_leaf, leaf, without_none
+from scopes.result import INLINE
 
 FORMAT_VERSION = 1
 
@@ -541,7 +542,7 @@ class Position:
     author: AgentName
     time: str | None
     message: MessageId
-    argument: Argument
+    argument: Argument = field(metadata=INLINE)
 
 
 def evidence_object(evidence: Evidence) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scopes.errors import Corrupt
 from scopes.ids import OperationId
 from scopes.model import encoding
+from scopes.result import OMIT_EMPTY, named, short_id
 
 VERSION = 1
 SAME_COMMAND = "same_command"
@@ -34,9 +35,39 @@ class Operation:
     command: str
     actor: str
     time: str
-    changes: tuple[RefChange, ...]
+    changes: tuple[RefChange, ...] = field(metadata=named("refs"))
     undoes: OperationId | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict, metadata=OMIT_EMPTY)
+
+    @property
+    def earlier(self) -> list[str]:
+        """The ids of the operations that the same command recorded before."""
+        found = self.details.get(SAME_COMMAND)
+        return [str(each) for each in found] if isinstance(found, list) else []
+
+    @property
+    def story(self) -> str:
+        """The summary, with the operations that are one step of undo with it."""
+        same = ", ".join(map(short_id, self.earlier))
+        return f"{self.summary} (one step with {same})" if same else self.summary
+
+    @property
+    def moves(self) -> list[str]:
+        """What the operation did to each ref: `main: 1a2b3c4d -> 5e6f7a8b`."""
+        return [f"{_short_ref(each.ref)}: {_ref_value(each.old)} -> {_ref_value(each.new)}" for each in self.changes]
+
+
+def _ref_value(value: str | None) -> str:
+    """Return the value of a ref for people: a commit, another ref, or none."""
+    if value is None:
+        return "none"
+    return _short_ref(value.removeprefix("ref: ")) if value.startswith("ref: ") else value
+
+
+def _short_ref(ref: str) -> str:
+    """Return the short name of a ref, as git shortens it."""
+    prefix = next((prefix for prefix in ("refs/heads/", "refs/scopes/", "refs/") if ref.startswith(prefix)), "")
+    return ref.removeprefix(prefix)
 
 
 def encode_operation(operation: Operation) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ from scopes.proposals.steps import (
     review_message,
     write_steps,
 )
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, short_id, shown, spread
 from scopes.store.objects import BlobChange, Objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -60,13 +60,34 @@ class ProposalTested(Result):
     `expired` are the other proposals that would expire.
     """
 
+    kind = "proposal-test"
+    rows_in = "values"
+    columns = (
+        Column("field"),
+        Column("texts.before"),
+        Column("texts.current"),
+        Column("texts.after"),
+        Column("conflict"),
+    )
+
     conversation: ConversationId
     branch: BranchName
-    proposal: Proposal
+    proposal: Proposal = field(
+        metadata=spread(id="id", state="state", entity_type="entity_type", entity_id="entity_id")
+    )
     values: tuple[ValueChange, ...]
     expired: tuple[MessageId, ...] = ()
 
     @property
+    def sentence(self) -> list[str]:
+        """Whether it can be applied, and what would expire."""
+        outcome = "would stop on a conflict" if self.conflicts else "can be applied"
+        lines = [f"proposal {short_id(self.proposal.id)} for {self.proposal.entity} {outcome}"]
+        lines += [f"would expire: {', '.join(map(short_id, self.expired))}"] if self.expired else []
+        return lines
+
+    @property
+    @shown
     def conflicts(self) -> int:
         """The number of fields that have another value than the proposal expects."""
         return sum(value.conflict for value in self.values)
@@ -178,9 +199,9 @@ def _compare(
 ) -> tuple[ValueChange, ...]:
     """Compare the values of a tip with the expected ones; `expected` has the value before and after by field."""
     values = []
-    for field, (before, after) in expected.items():
-        current = _read(objects, tip, proposal, field)
-        values.append(ValueChange(field, before, current, after, not is_same(before, current)))
+    for name, (before, after) in expected.items():
+        current = _read(objects, tip, proposal, name)
+        values.append(ValueChange(name, before, current, after, not is_same(before, current)))
     return tuple(values)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import Registry
-from scopes.agents.send import send
+from scopes.agents.send import describe_receivers, send
 from scopes.clock import format_time, now_nanoseconds, parse_date, parse_time
 from scopes.conversation.append import append_to
 from scopes.errors import Invalid, Refused
@@ -30,7 +30,7 @@ from scopes.proposals.proposal import (
     value_path,
 )
 from scopes.proposals.state import KIND, read_proposals
-from scopes.result import Note, Result
+from scopes.result import Note, Result, short_id, shown
 from scopes.store.objects import read_commit
 
 _ABSOLUTE = re.compile(r"[0-9]{4}-")
@@ -71,6 +71,36 @@ class ProposalCreated(Result):
     supersedes: tuple[MessageId, ...] = ()
     delivered_to: tuple[AgentName, ...] = ()
     queued_for: tuple[AgentName, ...] = ()
+
+    @property
+    @shown
+    def state(self) -> str:
+        """The state of a new proposal."""
+        return PENDING
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was proposed, to whom it was sent, and what it replaces."""
+        lines = [f"proposed {short_id(self.id)} for {self.entity_type}/{self.entity_id}"]
+        lines += [f"    {describe_change(change)}" for change in self.changes]
+        return [*lines, *self.remark]
+
+    @property
+    def answer(self) -> str:
+        """The id of the proposal."""
+        return self.id
+
+    @property
+    def remark(self) -> list[str]:
+        """To whom it was sent, and what it replaces."""
+        lines = describe_receivers(self.delivered_to, self.queued_for).split("; ")
+        lines += [f"supersedes {', '.join(map(short_id, self.supersedes))}"] if self.supersedes else []
+        return lines
+
+    @property
+    def next_step(self) -> str:
+        """How to take it back."""
+        return "undo with: scopes undo"
 
 
 def create_proposal(

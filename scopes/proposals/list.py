@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any, NamedTuple
 
+from scopes.clock import in_seconds
 from scopes.errors import Invalid
 from scopes.history.handles import Scope, resolve_scope
 from scopes.history.messages import MessageHeader, display_time, read_body, walk_headers_oldest_first
 from scopes.history.names import find_nearest
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
-from scopes.model.encoding import leaf
+from scopes.model.encoding import leaf, without_none
 from scopes.model.message import APPROVALS, REVIEWS
 from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal, is_same, read_value, value_path
 from scopes.proposals.state import KIND, OUTCOME, REVIEW, locate, read_proposals, walk_branches
-from scopes.result import Note, Result, plural
+from scopes.result import HIDDEN, INLINE, Column, Note, Result, plural, shown
 from scopes.store.objects import Objects, TreeEntry, find_entry
 from scopes.store.repository import Repository
 
 
-class ProposalRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ProposalRow:
     """A proposal, and the branch that its state is about: the active one, if that has it."""
 
-    proposal: Proposal
+    proposal: Proposal = field(metadata=INLINE)
     branch: BranchName
+
+    @property
+    def changed(self) -> str:
+        """The changes as one line."""
+        return "; ".join(self.proposal.story)
 
 
 class ProposalEvent(NamedTuple):
@@ -46,14 +54,51 @@ class ProposalEvent(NamedTuple):
     time: str | None
     details: Mapping[str, Any]
 
+    def document(self) -> dict[str, object]:
+        """Return the review with its details as JSON."""
+        names = {"message": self.message, "decision": self.decision, "state": self.state, "author": self.author}
+        return {**self.details, **names, **without_none(time=self.time)}
+
+    @property
+    def story(self) -> str:
+        """Who did what when, as one line."""
+        words = [f"{self.decision}: {self.state}"]
+        words += [str(self.details[name]) for name in ("reason", "feedback") if self.details.get(name)]
+        words += [] if self.details.get("rating") is None else [f"rating {self.details['rating']}"]
+        time = "-" if self.time is None else in_seconds(self.time)
+        return f"{time} {self.author} {', '.join(words)} ({self.message})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalList(Result):
     """Proposals: first the open ones, each part newest first; `branch` is the only one, if it was named."""
 
+    rows_in = "proposals"
+    columns = (
+        Column("id", "ID", "id"),
+        Column("entity"),
+        Column("proposal.fields", "Field", on="pipe"),
+        Column("changed", "Change", on="terminal"),
+        Column("agent"),
+        Column("state", on="pipe"),
+        Column("proposal.shown_state", "State", "state", "terminal"),
+        Column("proposal.certainty", "Confidence", on="pipe"),
+        Column("confidence", form="share", on="terminal"),
+        Column("created", form="time"),
+        Column("branch", on="pipe"),
+        Column("changed", "Changes", on="pipe"),
+    )
+    empty = "no such proposals"
+
     conversation: ConversationId
-    rows: tuple[ProposalRow, ...]
-    branch: BranchName | None = None
+    proposals: tuple[ProposalRow, ...]
+    branch: BranchName | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    def next_step(self) -> str:
+        """How to propose a change, if there is none."""
+        create = f"scopes proposals create {quote(self.conversation)} TYPE/ID FIELD=VALUE"
+        return "" if self.proposals else f"propose a change: {create}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +108,84 @@ class ProposalView(Result):
     `rollback_version` is the commit before it was applied, if it can be rolled back: its values are still accepted.
     """
 
+    kind = "proposal"
+    columns = (
+        Column("id", "ID"),
+        Column("proposal.shown_state", "State", "state"),
+        Column("entity"),
+        Column("where", "Branch"),
+        Column("agent"),
+        Column("created", form="time"),
+        Column("proposal.certainty", "Confidence"),
+        Column("rationale"),
+        Column("category"),
+        Column("request_type", "Request"),
+        Column("context"),
+        Column("alternative_options", "Alternatives"),
+        Column("required_approvals", "Needs approval of"),
+        Column("impact_assessment.risk_level", "Risk"),
+        Column("impact_assessment.estimated_time"),
+        Column("impact_assessment.affected_entities", "Affects"),
+        Column("impact_assessment.reversible"),
+        Column("impact_assessment.dependencies", "Depends on"),
+        Column("impact_assessment.potential_side_effects", "Side effects"),
+        Column("expires_at", "Expires", "time"),
+        Column("approvals", "Approved by"),
+        Column("withdrawal", "Message"),
+        Column("superseded_by", form="id"),
+        Column("rollback_version", "Rollback to", "id"),
+        Column("proposal.story", "Changes", "lines"),
+        Column("stories", "History", "lines"),
+    )
+
+    proposal: Proposal = field(metadata=INLINE)
     conversation: ConversationId
     branch: BranchName
-    proposal: Proposal
     history: tuple[ProposalEvent, ...]
-    rollback_version: Oid | None = None
+    rollback_version: Oid | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @shown
+    def reviewed_at(self) -> str | None:
+        """When it was accepted, modified or rejected."""
+        return self._time_of("accept", "modify", "reject")
+
+    @property
+    @shown
+    def applied_at(self) -> str | None:
+        """When it was applied."""
+        return self._time_of("apply")
+
+    @property
+    @shown
+    def rollback(self) -> dict[str, object] | None:
+        """How it can be rolled back; None if it cannot."""
+        if self.rollback_version is None:
+            return None
+        changes = [without_none(field=c.field, before=c.result, after=c.before) for c in self.proposal.changes]
+        return {"can_rollback": True, "version": self.rollback_version, "changes": changes}
+
+    @property
+    def where(self) -> str:
+        """The branch with its conversation."""
+        return f"{self.conversation}/{self.branch}"
+
+    @property
+    def withdrawal(self) -> str:
+        """What has happened to its message since."""
+        if not self.proposal.is_withdrawn:
+            return ""
+        done = "retracted" if self.proposal.is_retracted else "amended"
+        return f"{done} since: scopes changes {quote(self.conversation)}"
+
+    @property
+    def stories(self) -> list[str]:
+        """The history, a line for each event."""
+        return [event.story for event in self.history]
+
+    def _time_of(self, *decisions: str) -> str | None:
+        """Return the time of the last of some decisions; None if there is none."""
+        return next((event.time for event in reversed(self.history) if event.decision in decisions), None)
 
 
 def list_proposals(
@@ -99,7 +217,7 @@ def list_proposals(
     if wanted is None and len(kept) < len(rows):
         hidden = len(rows) - len(kept)
         notes = (Note(f"{hidden} closed {plural(hidden, 'proposal')} not listed", "list them too: --all"),)
-    return ProposalList(conversation=scope.conversation, rows=tuple(kept), branch=scope.branch, notes=notes)
+    return ProposalList(conversation=scope.conversation, proposals=tuple(kept), branch=scope.branch, notes=notes)
 
 
 def _note_unknown_agent(agent: str, known: Collection[str]) -> tuple[Note, ...]:

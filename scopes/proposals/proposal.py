@@ -10,6 +10,7 @@ from scopes.ids import AgentName, MessageId, Oid
 from scopes.model import encoding
 from scopes.model.encoding import leaf
 from scopes.model.message import ENTITIES
+from scopes.result import HIDDEN, INLINE, OMIT_EMPTY, confidence, named, shown, written_by
 from scopes.store.objects import Objects, find_blob
 
 PENDING: Final = "pending"
@@ -35,6 +36,10 @@ class FieldChange(NamedTuple):
     before: Any
     after: Any
 
+    def document(self) -> dict[str, object]:
+        """Return the change as JSON; `before` and `after` are null if there is no value."""
+        return self._asdict()
+
     @property
     def result(self) -> Any:
         """The value of the field when the change is applied to `before`."""
@@ -44,6 +49,16 @@ class FieldChange(NamedTuple):
             return self.after
         present = self.before if isinstance(self.before, list) else [] if self.before is None else [self.before]
         return [*present, self.after]
+
+
+_DETAILS = (
+    "confidence", "category", "request_type", "rationale", "impact_assessment", "context", "alternative_options",
+    "required_approvals", "expires_at",
+)  # fmt: skip
+
+
+def _known_details(details: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: details[name] for name in _DETAILS if details.get(name) is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +81,23 @@ class Proposal:
     id: MessageId
     oid: Oid
     agent: AgentName
-    time: str | None
+    time: str | None = field(metadata=named("created"))
     entity_type: str
     entity_id: str
     changes: tuple[FieldChange, ...]
-    written: int = 0
-    details: Mapping[str, Any] = field(default_factory=dict)
-    claims: Mapping[str, bytes] = field(default_factory=dict)
+    written: int = field(default=0, metadata=HIDDEN)
+    details: Mapping[str, Any] = field(default_factory=dict, metadata=INLINE | written_by(_known_details))
+    claims: Mapping[str, bytes] = field(default_factory=dict, metadata=HIDDEN)
     state: str = PENDING
     superseded_by: MessageId | None = None
-    modified: Mapping[str, Any] = field(default_factory=dict)
-    is_amended: bool = False
-    is_retracted: bool = False
-    rolled_back: bool = False
-    approvals: tuple[str, ...] = ()
+    modified: Mapping[str, Any] = field(default_factory=dict, metadata=HIDDEN)
+    is_amended: bool = field(default=False, metadata=HIDDEN)
+    is_retracted: bool = field(default=False, metadata=HIDDEN)
+    rolled_back: bool = field(default=False, metadata=OMIT_EMPTY)
+    approvals: tuple[str, ...] = field(default=(), metadata=OMIT_EMPTY)
 
     @property
+    @shown
     def entity(self) -> str:
         """Type and id of the entity, as people write them: `task/42`."""
         return f"{self.entity_type}/{self.entity_id}"
@@ -101,6 +117,28 @@ class Proposal:
         """The confidence of its author, between 0 and 1."""
         value = self.details.get("confidence")
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    @property
+    def certainty(self) -> str:
+        """The confidence as a word and a number; empty if none is stated."""
+        return "" if self.confidence is None else confidence(self.confidence)
+
+    @property
+    @shown
+    def confidence_level(self) -> str | None:
+        """The confidence as a word: `very-high`."""
+        word, _, _ = self.certainty.partition(" (")
+        return word.lower().replace(" ", "-") or None
+
+    @property
+    def shown_state(self) -> str:
+        """The state, and whether it was rolled back."""
+        return f"{self.state}, rolled back" if self.rolled_back else self.state
+
+    @property
+    def story(self) -> list[str]:
+        """The changes, each as one line."""
+        return list(map(describe_change, self.changes))
 
     @property
     def expires_at(self) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.history.messages import check_author, plain_message, write_message_blob, write_message_commit
@@ -14,10 +15,20 @@ from scopes.merge.compare import state_of
 from scopes.model import encoding
 from scopes.model.encoding import leaf
 from scopes.model.message import REVIEWS, Author, Message
-from scopes.proposals.proposal import ACCEPTED, APPLIED, EXPIRED, PENDING, REJECTED, SUPERSEDED, WITHDRAWN, Proposal
+from scopes.proposals.proposal import (
+    ACCEPTED,
+    APPLIED,
+    EXPIRED,
+    PENDING,
+    REJECTED,
+    SUPERSEDED,
+    WITHDRAWN,
+    Proposal,
+    show_value,
+)
 from scopes.proposals.refusals import refusal
 from scopes.proposals.state import REVIEW, Located
-from scopes.result import Result
+from scopes.result import Result, short_id, spread
 from scopes.store.objects import BlobChange, Objects, find_blob
 
 Signs: TypeAlias = Callable[[Author], Callable[[bytes], bytes]]
@@ -37,6 +48,15 @@ class ValueChange(NamedTuple):
     current: Any
     after: Any
     conflict: bool
+
+    def document(self) -> dict[str, object]:
+        """Return the change as JSON; a value is null if there is none."""
+        return self._asdict()
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The values as text."""
+        return {name: show_value(getattr(self, name)) for name in ("before", "current", "after")}
 
 
 class Step(NamedTuple):
@@ -61,13 +81,45 @@ class ProposalReviewed(Result):
 
     conversation: ConversationId
     branch: BranchName
-    proposal: Proposal
+    proposal: Proposal = field(
+        metadata=spread(
+            id="id", state="state", rolled_back="rolled_back", entity_type="entity_type", entity_id="entity_id"
+        )
+    )
     decision: str
     messages: tuple[MessageId, ...]
     operation: OperationId
     values: tuple[ValueChange, ...] = ()
     expired: tuple[MessageId, ...] = ()
     waiting_for: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> list[str]:
+        """The new state and the values that were changed."""
+        proposal = self.proposal
+        verb = "is still" if self.waiting_for or self.decision == "outcome" else "is now"
+        state = "rolled back" if self.decision == "rollback" else proposal.shown_state
+        lines = [f"proposal {short_id(proposal.id)} for {proposal.entity} {verb} {state}"]
+        lines += [f"    {each.field}: {each.texts['current']} -> {each.texts['after']}" for each in self.values]
+        return [*lines, *self.remark]
+
+    @property
+    def answer(self) -> str:
+        """The id of the proposal."""
+        return self.proposal.id
+
+    @property
+    def remark(self) -> list[str]:
+        """Who has to approve it too, and what has expired."""
+        lines = [f"waiting for the approval of {', '.join(self.waiting_for)}"] if self.waiting_for else []
+        lines += [f"expired: {', '.join(map(short_id, self.expired))}"] if self.expired else []
+        return lines
+
+    @property
+    def next_step(self) -> str:
+        """How to apply an accepted one."""
+        name = quote(short_id(self.proposal.id))
+        return f"apply it: scopes proposals apply {name}" if self.proposal.state == ACCEPTED else ""
 
 
 def review_message(

@@ -13,7 +13,7 @@ from scopes.purge.accept import FETCH, OfferChoice, choose_offered
 from scopes.purge.offers import ACCEPT, OfferedHere, read_offered
 from scopes.purge.stored_messages import walk_named_messages
 from scopes.purge.unfinished import refuse_unfinished
-from scopes.result import Note, Result, first_few, plural
+from scopes.result import Column, Note, Result, counted, first_few, plural
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -28,10 +28,19 @@ class PurgeDeclined(Result):
     operation: None if all of them had been declined before
     """
 
+    columns = (Column("messages"), Column("conversations"))
+
     messages: int
     conversations: int
     listed: int
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """What is kept."""
+        whole = ((self.messages, "message"), (self.conversations, "conversation"))
+        named = " and ".join(counted(count, noun) for count, noun in whole if count)
+        return f"Kept {named} that others have purged." if named else "Declined; nothing of it is here."
 
 
 def decline_purges(repository: Repository, choice: OfferChoice | None = None) -> PurgeDeclined:

@@ -48,7 +48,7 @@ from scopes.purge.selection import Chosen, PurgeRequest, choose, pin
 from scopes.purge.still_there import explain_left, has_left, with_earlier
 from scopes.purge.stored_messages import walk_named_messages, walk_stored_headers
 from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
-from scopes.result import Note, Result, plural
+from scopes.result import Column, Note, Result, counted, plural
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
 from scopes.store.maintenance import PURGE, apply_final, final_record, remove_leftovers, sync_packs
@@ -98,6 +98,15 @@ class PurgePlanned(Result):
     files_kept: files outside of the store that may have it; scopes does not delete them
     """
 
+    rows_in = "removed"
+    is_one_row = True
+    columns = (
+        Column("conversation", form="branch"),
+        Column("message", form="id"),
+        Column("parts"),
+        Column("subject"),
+    )
+
     messages: tuple[PurgedMessage, ...]
     conversations: tuple[ConversationId, ...]
     commits: int
@@ -107,6 +116,18 @@ class PurgePlanned(Result):
     alike: tuple[CopiedIn, ...] = ()
     records: int = 0
     files_kept: tuple[str, ...] = ()
+
+    @property
+    def removed(self) -> list[dict[str, object]]:
+        """A row for each message, and for each whole conversation."""
+        rows = [{**each._asdict(), "parts": "all" if each.parts is None else each.parts} for each in self.messages]
+        return rows + [{"conversation": name, "parts": "all"} for name in self.conversations]
+
+    @property
+    def sentence(self) -> str:
+        """How much would be written again."""
+        operations = counted(self.operations, "operation")
+        return f"{counted(self.commits, 'commit')} and {operations} would be written again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +145,9 @@ class PurgeDone(Result):
     records: how many records of stored transcripts were removed that are not messages
     """
 
+    columns = (Column("messages"), Column("conversations"), Column("left_count", "Left"))
+    can_undo = False
+
     messages: int
     conversations: int
     operation: OperationId | None
@@ -135,6 +159,38 @@ class PurgeDone(Result):
     files_kept: tuple[str, ...]
     alike: tuple[CopiedIn, ...] = ()
     records: int = 0
+
+    @property
+    def left_count(self) -> int:
+        """The number of places that still have it."""
+        return len(self.left)
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was purged and searched, and what is left."""
+        left = "it is still in:" if self.left else "nothing is left."
+        return [f"Purged {self._purged} for good.", f"{self._searched}: {left}", *self.left]
+
+    @property
+    def remark(self) -> str:
+        """The same for a pipe."""
+        left = f"it is still in {', '.join(self.left)}" if self.left else "nothing is left"
+        return f"purged {self._purged} for good; {self._searched}: {left}"
+
+    @property
+    def next_step(self) -> str:
+        """How to go on if something is left."""
+        delete = "delete these files; what the objects are of is below; then: scopes purge --continue"
+        return delete if self.left else ""
+
+    @property
+    def _purged(self) -> str:
+        whole = ((self.messages, "message"), (self.conversations, "conversation"), (self.records, "other record"))
+        return " and ".join(counted(count, noun) for count, noun in whole if count) or "nothing new"
+
+    @property
+    def _searched(self) -> str:
+        return f"{counted(self.objects, 'object')} and {counted(self.files, 'file')} were searched"
 
     @property
     def exit_code(self) -> int:

@@ -16,7 +16,7 @@ from scopes.ids import ConversationId, MessageId
 from scopes.model.operation import Signature
 from scopes.purge.derived import Derived
 from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result
 from scopes.store.git_program import check_signatures
 from scopes.store.operations import walk_moves
 from scopes.store.refs import PURGE_DECLINED
@@ -70,7 +70,43 @@ class PurgeOffer(NamedTuple):
 class PurgeOffers(Result):
     """The lists of what other machines have purged and this store has."""
 
+    rows_in = "rows"
+    is_one_row = True
+    columns = (
+        Column("machine", form="id"),
+        Column("remote"),
+        Column("received", form="time", on="pipe"),
+        Column("signature", form="state"),
+        Column("signer", on="pipe"),
+        Column("listed", on="pipe"),
+        Column("conversation", form="branch"),
+        Column("messages"),
+        Column("decision", form="state"),
+        Column("subject"),
+    )
+    empty = "Nothing that was purged elsewhere is here."
+
     offers: tuple[PurgeOffer, ...]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each conversation that an offer is about."""
+        return [
+            {
+                "machine": offer.machine,
+                "remote": offer.remote,
+                "received": offer.received or "",
+                "signature": offer.signature.state if offer.signature else "not signed",
+                "signer": offer.signature.signer if offer.signature else None,
+                "listed": offer.listed,
+                "conversation": each.conversation,
+                "messages": "all" if each.messages is None else each.messages,
+                "decision": each.decision,
+                "subject": each.named[0].subject if each.named else each.title,
+            }
+            for offer in self.offers
+            for each in offer.here
+        ]
 
 
 def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:

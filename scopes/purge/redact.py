@@ -25,7 +25,7 @@ from scopes.model.conversation import BranchEntry, decode_root, encode_root
 from scopes.model.encoding import decode_component, encode_component, names_in_path
 from scopes.model.message import Message, decode, encode
 from scopes.purge.redacted_names import RedactedNames
-from scopes.result import Note, Result
+from scopes.result import Note, Result, counted
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.graph import walk_oldest_first
@@ -60,6 +60,17 @@ class ConversationRedacted(Result):
     secrets: int
     map_ref: str
     operation: OperationId
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was made, and where the map of its messages is."""
+        what = f"{counted(self.secrets, 'secret')} masked in {counted(self.messages, 'message')}"
+        return [f"{self.source} copied as {self.conversation}: {what}", f"Map: {self.map_ref}"]
+
+    @property
+    def answer(self) -> str:
+        """The id of the copy."""
+        return self.conversation
 
 
 def _note_original(conversation: ConversationId, remotes: Sequence[str]) -> Note:

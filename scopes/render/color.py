@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 Style: TypeAlias = Literal[
-    "", "id", "prefix", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
+    "", "id", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
 ]
 
-# The sixteen colors of the terminal follow its theme, light or dark.
+# What people wrote is bold, agents are plain, and what is beside the point is dim. The sixteen colors of the terminal
+# follow its theme, light or dark; blue is not used, because it is hard to read on black.
 PALETTE: dict[Style, str] = {
+    "": "",
     "id": "33",
-    "prefix": "1;33",  # the part of an id that is unique
-    "branch": "36",
-    "agent": "35",
-    "human": "1;34",
+    "branch": "32",
+    "agent": "",
+    "human": "1",
     "time": "2",
     "dim": "2",
     "good": "32",
@@ -23,7 +24,7 @@ PALETTE: dict[Style, str] = {
     "warn": "33",
     "heading": "1",
     "active": "1;32",
-    "key": "1",
+    "key": "2",
 }
 
 
@@ -49,4 +50,5 @@ def is_dumb(environ: Mapping[str, str]) -> bool:
 
 def paint(text: str, style: Style) -> str:
     """Return text with the escape sequences of a style; the text must be safe already."""
-    return f"\x1b[{PALETTE[style]}m{text}\x1b[0m" if style and text else text
+    codes = PALETTE[style]
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes and text else text

@@ -1,16 +1,18 @@
 """Find the function that renders a Result as text or as JSON. Its module is imported when such a Result is first shown.
 
+A Result without an entry here describes itself, see `document` and `table`.
+
 Functions are registered under the name of the Result class, taken from the annotation of their first parameter. So a
 module that renders several Results does not import the modules which define them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from scopes.render.document import make_document
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result
 
@@ -22,77 +24,40 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The modules in `text`, and the names of the Result classes that each of them renders.
 _RESULTS_OF: dict[str, str] = {
     "acp_events": "AcpLog AcpStats",
-    "agents": "AgentCard AgentChanged AgentList AgentView Delivered Inbox Routed",
     "bisect": "Bisection",
     "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
-    "changes": "Change ChangeLog",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
-    "checkout": "CheckedOut",
-    "claims": "BlameList CandidateDismissed CandidateList DecisionAccepted DecisionList DecisionWithdrawn FileList",
-    "collaborations": "CollaborationChanged CollaborationList CollaborationReport CollaborationStarted",
+    "claims": "BlameList",
+    "collaborations": "CollaborationReport",
     "conflicts": "ConflictList ConflictResolved ConflictView",
     "context": "Budget Context HistoryBlock",
     "context_diff": "ContextDifference",
     "conversation": (
         "BranchDeleted BranchRow ConversationCreated ConversationDeleted ConversationView DeletedList Renamed"
     ),
-    "decline": "PurgeDeclined",
     "diff": "Difference",
     "diff_commit": "CommitAccount",
-    "facts": (
-        "EligibleAgents FactDecided FactList FactLog FactPromoted FactProposed FactRun FactView KeyAdded "
-        "ProposedFactList ProposedFactView"
-    ),
-    "hooks": "HooksChanged HooksStatus",
-    "import_export": "ExportSaved FoundTranscripts Imported SampleImported SiteSaved SourceVerification TracesNoted",
-    "install_states": "McpStatus SkillsStatus",
     "list": "ConversationList",
-    "log": "Log",
-    "mcp": "HostConfigured McpServer",
-    "memory": (
-        "ActionDone ActionList MemoryAdded MemoryContext MemoryHits MemoryList MemoryPruned MemoryStats "
-        "MemoryUpdated MemoryView"
-    ),
+    "log": "Log LogEntry",
     "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
-    "merge_requests": "MergeRequestChanged MergeRequestList MergeRequestView",
     "message": "MessageAmended MessageAppended MessageView",
-    "operations": "OperationList OperationView Undone",
-    "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",
-    "purge": "PurgeDone PurgePlanned",
-    "purge_offers": "PurgeOffers",
     "range_diff": "RangeDifference",
-    "redact": "ConversationRedacted",
-    "remotes": (
-        "BundleCreated BundleVerified Cloned DeletedOnRemote Fetched ManifestsFetched Pulled Pushed "
-        "RemoteChanged RemoteConversationList RemoteList RemoteShown"
-    ),
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
-    "reproject": "Reprojected",
-    "resume": "Resumption",
     "search": "Search SearchCoverage SearchHit",
-    "secrets": "SecretAllowed SecretExplained SecretList SecretRules SecretsScanned",
-    "service_units": "ServiceUnit",
     "show_commits": "ConversationCommits",
-    "skills": "SkillChanged",
     "stats": "Stats",
     "statusline": "UsageStatus",
-    "store": "ConfigList ConfigValue Diagnosis GarbageCollected Repaired StoreCreated Verification",
-    "summarize": "Summarized SummaryList Uncompacted",
     "tokens": "RanksFetched TokenCount TokenStatus",
     "usage": "Usage",
-    "verify_signatures": "SignatureCheck",
-    "watch": "SourceRecorded",
     "why": "Why WhyLines",
 }
 NOUN_OF = {name: noun for noun, names in _RESULTS_OF.items() for name in names.split()}
 
 # The modules in `text` whose JSON is written by a module of another name in `wire`.
 WIRE_OF: dict[str, str] = {
-    "changes": "operations",
     "log": "message",
     "search": "message",
     "stats": "conversation",
-    "summarize": "memory",
     "tokens": "context",
 }
 
@@ -130,57 +95,27 @@ class _Registry:
         if function is not None:
             return function
         module = find_module(self._package, kind)
-        try:
-            __import__(module)
-        except ModuleNotFoundError as error:
-            if error.name != module:
-                raise
+        if module is not None:
+            try:
+                __import__(module)
+            except ModuleNotFoundError as error:
+                if error.name != module:
+                    raise
         for each in kind.__mro__:
             if each.__name__ in self.functions:
                 return self.functions[each.__name__]
-        return self._default(kind)
+        return self._default()
 
-    def _default(self, kind: type[Result]) -> Callable[..., Any]:
-        raise TypeError(f"{kind.__name__} has no {self._package} rendering")
+    def _default(self) -> Callable[..., Any]:
+        raise NotImplementedError
 
 
-def find_module(package: str, kind: type[Result]) -> str:
-    """Return the module in `text` or `wire` that renders a Result class; without an entry, that of its own module."""
-    own = kind.__module__.rpartition(".")[2]
-    noun = next((NOUN_OF[each.__name__] for each in kind.__mro__ if each.__name__ in NOUN_OF), own)
+def find_module(package: str, kind: type[Result]) -> str | None:
+    """Return the module in `text` or `wire` that renders a Result class; None if the class describes itself."""
+    noun = next((NOUN_OF[each.__name__] for each in kind.__mro__ if each.__name__ in NOUN_OF), None)
+    if noun is None:
+        return None
     return f"scopes.render.{package}.{WIRE_OF.get(noun, noun) if package == 'wire' else noun}"
-
-
-def default_object(result: Result) -> dict[str, object]:
-    """Return a result's fields, for a result whose JSON needs no function of its own.
-
-    Rows that are dataclasses or NamedTuples become objects with the names of their fields; None is left out.
-
-    Raises:
-        TypeError: the result has a field `kind`, which is the name of the result's class in the document.
-    """
-    shown = {name: value for name, value in _named_values(result) if name != "notes"}
-    if "kind" in shown:
-        raise TypeError(f"{type(result).__name__}: a Result shown by its fields cannot have a field called kind")
-    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(result).__name__).lower()
-    return {"kind": kind, **{name: _plain_value(value) for name, value in shown.items() if value is not None}}
-
-
-def _named_values(value: Any) -> list[tuple[str, Any]]:
-    """Return the fields of a dataclass or a NamedTuple; those of other values are none."""
-    names: Iterable[str] = getattr(value, "__dataclass_fields__", getattr(value, "_fields", ()))
-    return [(name, getattr(value, name)) for name in names]
-
-
-def _plain_value(value: Any) -> object:
-    """Return a value as JSON knows it, with all rows in it."""
-    if named := _named_values(value):
-        return {name: _plain_value(item) for name, item in named if item is not None}
-    if isinstance(value, Mapping):
-        return {str(name): _plain_value(item) for name, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain_value(item) for item in value]
-    return value
 
 
 class _TextRenderer(_Registry):
@@ -188,14 +123,19 @@ class _TextRenderer(_Registry):
         """Render a result as text into a view."""
         self.find(type(result))(result, view)
 
+    def _default(self) -> Callable[..., Any]:
+        from scopes.render.table import write_result
+
+        return write_result
+
 
 class _WireRenderer(_Registry):
     def __init__(self, package: str) -> None:
         super().__init__(package)
         self._taking_options: set[Callable[..., Any]] = set()
 
-    def _default(self, _: type[Result]) -> Callable[..., Any]:
-        return default_object
+    def _default(self) -> Callable[..., Any]:
+        return make_document
 
     def register_with_options(self, function: F) -> F:
         """Register a function whose JSON depends on display options; it takes them as second argument."""

@@ -22,34 +22,15 @@ Row = Mapping[str, Any]
 _ROWS = {
     "acp-log": "events",
     "acp-stats": "agents",
-    "blame": "rows",
     "usage": "rows",
-    "change-log": "changes",
     "conversation-commits": "commits",
     "conversation-list": "conversations",
-    "decision-candidates": "candidates",
-    "doctor": "checks",
-    "file-list": "files",
     "log": "messages",
-    "agent-list": "agents",
-    "inbox": "messages",
-    "proposal-list": "proposals",
-    "proposal-test": "values",
-    "eligible-agents": "agents",
-    "fact-list": "facts",
     "fact-log": "cycles",
-    "fact-run": "cycles",
     "proposed-fact-list": "proposals",
-    "memory-actions": "actions",
-    "memory-search": "hits",
     "range-diff": "pairs",
-    "remote-conversations": "conversations",
     "search": "messages_found",
-    "hooks-status": "hooks",
-    "mcp-status": "servers",
-    "skills-status": "skills",
     "token-status": "encodings",
-    "verification": "findings",
 }
 # Lists of a document or of its rows, each entry of which is a row together with the rest of it.
 _JOINED = {"conversation-commits": ("links",), "why": ("answers", "candidates")}
@@ -59,8 +40,10 @@ _SHELL_LINES = {"resumption": {"command": "shell"}}
 _IN_PIECES = frozenset({"evidence", "snippet", "operations"})  # pieces in JSON; rows take the column of the text form
 
 
-def find_rows_key(document: Row) -> str | None:
+def find_rows_key(document: Row, result: Result | None = None) -> str | None:
     """Return the key of a document's rows; None if the document itself is the row."""
+    if result is not None and result.rows_in:
+        return None if result.is_one_row or result.rows_in not in document else result.rows_in
     kind = str(document["kind"])
     if kind in _ROWS:
         return _ROWS[kind]
@@ -73,9 +56,9 @@ def find_joined_keys(document: Row) -> tuple[str, ...]:
     return _JOINED.get(str(document["kind"]), ())
 
 
-def _rows_of(document: Row) -> Sequence[Row]:
+def _rows_of(document: Row, result: Result) -> Sequence[Row]:
     """Return the rows of a document: the entries of a list, or the document itself, perhaps with one entry each."""
-    key = find_rows_key(document)
+    key = find_rows_key(document, result)
     if key is not None:
         rows: Sequence[Row] = document.get(key, ())
         return [each for row in rows for each in _walk_turns(row)] if find_joined_keys(document) else rows
@@ -102,19 +85,19 @@ def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str], *, pl
     """
     for item in result.items if isinstance(result, Stream) else (result,):
         document: Row = to_wire(item, options)
-        yield from _pick(item, options, _rows_of(document), fields, plain=plain)
+        yield from _pick(item, options, _rows_of(document, item), fields, plain=plain)
 
 
 def reduce_document(document: Row, result: Result, options: ViewOptions, fields: Sequence[str]) -> dict[str, object]:
     """Return the document of a result with only these fields in it or in its rows; `scopes`, `kind`, `notes` stay."""
     envelope = {key: document[key] for key in _ENVELOPE if key in document}
-    key = find_rows_key(document)
+    key = find_rows_key(document, result)
     if key is not None and key not in document:
         return dict(document)  # the last line of a search, which has no rows
     known = {name for entry in _joined_entries(document) for name in entry if name not in document}
     of_entries = [field for field in fields if field in known]
     own = [field for field in fields if field not in of_entries]
-    rows = _pick(result, options, [document] if key is None else _rows_of(document), own)
+    rows = _pick(result, options, [document] if key is None else _rows_of(document, result), own)
     found = [_without_none(row) for row in rows]
     joined = {name: document[name] for name in find_joined_keys(document) if of_entries and name in document}
     entries = {
@@ -178,7 +161,14 @@ class _ColumnView(PlainView):
         super().__init__(lambda _: None, options=options)
         self.found: list[dict[str, str]] = []
 
-    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a row has no title
+    def rows(
+        self,
+        columns: Sequence[Column],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        title: str | None = None,  # noqa: ARG002  a row has no title
+        boxed: bool = False,  # noqa: ARG002  as the title
+    ) -> None:
         """Add each row as the texts of its columns."""
         names = [column.field for column in columns]
         self.found += (dict(zip(names, map(plain_text, row), strict=True)) for row in rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from scopes.model.encoding import without_none
@@ -11,12 +10,10 @@ from scopes.render.dispatch import to_wire
 from scopes.render.lazy_list import LazyList
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result
-from scopes.sanitize import UNSAFE
+from scopes.sanitize import escape_json
 
 SCHEMA_VERSION = 1
-_DELETE = "\x7f"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
-_INDENTING_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=2)
 
 
 def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: Sequence[str] = ()) -> str:
@@ -63,20 +60,5 @@ def json_line(document: Mapping[str, object]) -> str:
     return _encode(document) + "\n"
 
 
-def json_lines(document: Mapping[str, object]) -> str:
-    """Return JSON values as indented lines, which end in a newline."""
-    lines = _INDENTING_ENCODER.encode(document).split("\n")
-    return "".join(f"{_escape_unsafe(line)}\n" for line in lines)
-
-
 def _encode(value: object) -> str:
-    return _escape_unsafe(_ENCODER.encode(value))  # the encoder has escaped the control characters up to U+001F
-
-
-def _escape_unsafe(text: str) -> str:
-    return text if text.isascii() and _DELETE not in text else UNSAFE.sub(_escape, text)
-
-
-def _escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+    return escape_json(_ENCODER.encode(value))  # the encoder has escaped the control characters up to U+001F

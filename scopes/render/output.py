@@ -142,10 +142,6 @@ class Output:
             write_hint(self._view(self.stdout.write), text)
             self.stdout.flush()
 
-    def say_hint(self, hint: str) -> None:
-        """Write a next step to standard error, for whoever reads what a script has said; unless hints are disabled."""
-        self._write_message("", hint)
-
     def _write_wire_rows(self, result: Result) -> bool:
         """Write rows of fields of the JSON by the template; return False if the text form is asked for."""
         settings = self.settings
@@ -208,10 +204,13 @@ class Output:
                 options=settings.options,
             )
         else:
-            width, _ = self.stdout.size()
+            width, height = self.stdout.size()
             from scopes.render.terminal import TerminalView
 
-            view = TerminalView(write, width=width, color=color, hints=hints, options=settings.options)
+            view = TerminalView(
+                write, width=width, height=height, color=color, hints=hints, options=settings.options,
+                unicode=self.stdout.encoding.startswith("utf"),
+            )  # fmt: skip
         return view
 
     def _write_notes(self, result: Result) -> None:
@@ -236,20 +235,25 @@ class Output:
         return escape_runner_commands(text, as_json=self.settings.json) if self._is_read_by_runner else text
 
     def _hints(self, hint: str | None) -> str:
-        return "".join(self._labeled("hint", "dim", line) for line in clean(hint or "").splitlines())
+        """Return the lines of a hint, which are not broken: a terminal gives them back whole to who copies them."""
+        label = self._painted("hint:", "dim")
+        return "".join(f"{label} {clean_line(line)}\n" for line in clean(hint or "").splitlines())
 
     def _labeled(self, label: str, style: Style, text: str) -> str:
-        shown = paint(f"{label}:", style) if self.stderr.color else f"{label}:"
-        return shown + self._wrapped(f"{label}: {clean_line(text)}").removeprefix(f"{label}:") + "\n"
+        wrapped = self._wrapped(f"{label}: {clean_line(text)}")
+        return f"{self._painted(f'{label}:', style)}{wrapped.removeprefix(f'{label}:')}\n"
+
+    def _painted(self, text: str, style: Style) -> str:
+        return paint(text, style) if self.stderr.color else text
 
     def _wrapped(self, line: str) -> str:
-        """Break a line at words, not inside a command, if a terminal shows it and it is too long for that."""
+        """Break a line at blanks if a terminal shows it and it is too long for that."""
         width = self.stderr.size()[0] if self.stderr.screen else 0
-        if not width or len(line) <= width // 2:  # a character takes at most two cells
+        if not width or len(line) <= width:
             return line
-        from scopes.render.wrap import wrap_sentence
+        from textwrap import fill
 
-        return "\n".join(row.strip() if number else row for number, row in enumerate(wrap_sentence(line, width)))
+        return fill(line, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _as_text(piece: bytes) -> str:

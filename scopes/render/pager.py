@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scopes.render.stream import OutputStream
 
@@ -43,7 +43,9 @@ class Pager:
         self, command: str, environ: Mapping[str, str], stream: OutputStream, on_failure: Callable[[str], None]
     ) -> None:
         self._command = command
-        self._environ = {"LESS": "FRX", "LV": "-c", "LESSCHARSET": "utf-8", **environ}
+        self._environ = {"LESS": "FRX", "LV": "-c", **environ}
+        if stream.encoding == "utf-8":
+            self._environ.setdefault("LESSCHARSET", "utf-8")
         self._stream = stream
         self._on_failure = on_failure
         self._columns, self._rows = stream.size()
@@ -53,6 +55,7 @@ class Pager:
         self._lines = 0
         self._process: Popen[bytes] | None = None
         self._direct = False
+        self._before: Any = signal.SIG_DFL  # what Ctrl-C does when the pager has ended
 
     def __enter__(self) -> Callable[[str], None]:
         """Return the function to write with."""
@@ -97,12 +100,13 @@ class Pager:
         except (OSError, ValueError):
             self._give_up()
         else:
+            self._before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the pager now
             self._feed(self._process, "".join(self._buffer))
 
     def _feed(self, process: Popen[bytes], text: str) -> None:
         assert process.stdin is not None  # noqa: S101  it was opened as a pipe
         try:
-            process.stdin.write(text.encode())
+            process.stdin.write(text.encode(self._stream.encoding, "backslashreplace"))
         except BrokenPipeError:
             self._finish(process)
             if not self._direct:
@@ -110,12 +114,11 @@ class Pager:
 
     def _finish(self, process: Popen[bytes]) -> None:
         """Wait for the pager; if it failed, write its input without it."""
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C belongs to the pager now
         try:
             _close(process)
             code = process.wait()
         finally:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, self._before)
         self._process = None
         if code > 0 and self._size <= _BUFFERED_CHARACTERS:
             self._give_up()

@@ -19,7 +19,7 @@ class OutputStream:
     """Standard output or standard error.
 
     `terminal` is True if output is formatted for a terminal, `capable` if that is not dumb, and `screen` if a terminal
-    shows the output, whatever its form.
+    shows the output, whatever its form. `encoding` is that of the terminal, and UTF-8 for all else.
     """
 
     def __init__(self, stream: TextIO, environ: Mapping[str, str], color: str) -> None:
@@ -30,7 +30,7 @@ class OutputStream:
         self.color = decide_color(color, environ, is_terminal=self.terminal)
         self._environ = environ
         self._raw = _unbuffered(stream)
-        _use_utf8(stream)
+        self.encoding = _choose_encoding(stream)
 
     def write(self, text: str) -> None:
         """Write text.
@@ -42,7 +42,7 @@ class OutputStream:
             if self._raw is None:
                 self.stream.write(text)
             else:
-                _write_all(self._raw, text.encode("utf-8", "backslashreplace"))
+                _write_all(self._raw, text.encode(self.encoding, "backslashreplace"))
         except OSError as error:
             raise _translate(error) from error
 
@@ -123,9 +123,13 @@ class RunnerStream(OutputStream):
         return escape_runner_commands(text, as_json=self._as_json)
 
 
-def _use_utf8(stream: TextIO) -> None:
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+def _choose_encoding(stream: TextIO) -> str:
+    """Make a stream write UTF-8, but a terminal what its locale says; return the encoding."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return "utf-8"
+    encoding = stream.encoding if stream.isatty() else "utf-8"
+    stream.reconfigure(encoding=encoding, errors="backslashreplace")
+    return encoding.lower()
 
 
 def _unbuffered(stream: TextIO) -> io.RawIOBase | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from scopes.render.color import Style, paint
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
@@ -24,14 +24,16 @@ class Span:
     style: Style = ""
 
 
-Cell: TypeAlias = str | Span | tuple[str | Span, ...]
+Parts: TypeAlias = tuple[str | Span, ...]
+Cell: TypeAlias = str | Span | Parts
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; flexible ones are shortened first, hidden ones are for templates only.
+    """A column of a table; `hidden` ones are for templates only.
 
-    The cells of a column of paths are shortened at their start.
+    If a terminal has no room for all, `flexible` cells are cut at their end, and `paths` go on in further rows. What
+    `fills` takes the room that is left. `most` is the number of cells that a column takes at most.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Column:
     flexible: bool = False
     hidden: bool = False
     paths: bool = False
+    fills: bool = False
+    most: int | None = None
 
     @property
     def field(self) -> str:
@@ -50,31 +54,62 @@ class Column:
 class View(Protocol):
     """What a text renderer writes to.
 
-    `terminal` is True if a person reads the output, `width` is its number of columns, `hints` is True if next steps are
-    to be suggested, and `options` are the display options of the command.
+    `terminal` is True if a person reads the output, `width` and `height` are its columns and lines, `hints` is True if
+    next steps are to be suggested, and `options` are the display options of the command.
     """
 
     terminal: bool
     width: int
+    height: int
     hints: bool
     options: ViewOptions
 
     def line(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line; line breaks inside it become spaces."""
 
+    def cut(self, *parts: str | Span, indent: int = 0) -> None:
+        """Write one line, on a terminal cut at its end with an ellipsis if it is too long."""
+
+    def pair(self, left: Parts, right: Parts, *, at: int | None = None, indent: int = 0) -> None:
+        """Write one line of two parts, of which a terminal cuts the left one so that the right one can be seen.
+
+        The right one follows the left one, or begins `at` least that many cells before the right edge.
+        """
+
     def sentence(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line for people to read; a terminal wraps it between words."""
 
     def hanging(
-        self, *parts: str | Span, start: tuple[str | Span, ...] = (), hang: int | None = None, indent: int = 0
+        self,
+        *parts: str | Span,
+        start: Parts = (),
+        hang: int | None = None,
+        indent: int = 0,
+        most: int | None = None,
     ) -> None:
         """Write `start` and a text in one line; a terminal wraps the text between words.
 
         Its further rows are indented by `hang` cells more than the line, by default to below the beginning of the text.
+        There are at most `most` rows.
         """
 
-    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
-        """Write a table; the header and the title are shown on a terminal only."""
+    def paragraph(
+        self, text: str, *, start: Parts = (), end: Parts = (), indent: int = 0, style: Style = "", most: int = 1 << 30
+    ) -> bool:
+        """Write text of several lines behind `start`; a terminal shows `end` at the right of the first.
+
+        Return False if it was longer than `most` rows of a terminal, where the rest is left out.
+        """
+
+    def rows(
+        self,
+        columns: Sequence[Column],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        title: str | None = None,
+        boxed: bool = False,
+    ) -> None:
+        """Write a table; the header, the title and the box are shown on a terminal only."""
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Write text of several lines; empty text writes nothing."""
@@ -88,12 +123,25 @@ class View(Protocol):
     def exact(self, text: str) -> None:
         """Write text without wrapping or shortening it; unchanged if the output is not a terminal."""
 
+    def drawn(self, draw: Callable[[View], object], *, width: int | None = None) -> list[str]:
+        """Return the lines that a function writes to a view like this one, for `put`."""
+
+    def put(self, line: str, *before: str | Span) -> None:
+        """Write a line that `drawn` has returned, behind other text."""
+
+    def cells(self, *parts: str | Span) -> int:
+        """Return how many cells of a terminal a line takes."""
+
+    def draw(self, drawing: Any) -> None:
+        """Write what rich draws, such as a table, as wide as the terminal; its texts must be safe already."""
+
 
 class PlainView:
     """A view for pipes and files: cells separated by tabs, nothing wrapped, nothing shortened."""
 
     terminal = False
     width = 80
+    height = 24
 
     def __init__(
         self,
@@ -122,6 +170,14 @@ class PlainView:
         """Write one line."""
         self._write(" " * indent + self._cell(parts, "") + "\n")
 
+    def cut(self, *parts: str | Span, indent: int = 0) -> None:
+        """Write one line."""
+        self.line(*parts, indent=indent)
+
+    def pair(self, left: Parts, right: Parts, *, at: int | None = None, indent: int = 0) -> None:  # noqa: ARG002  no edge
+        """Write one line."""
+        self.line(*left, *((" ", *right) if right else ()), indent=indent)
+
     def sentence(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line."""
         self.line(*parts, indent=indent)
@@ -129,14 +185,38 @@ class PlainView:
     def hanging(
         self,
         *parts: str | Span,
-        start: tuple[str | Span, ...] = (),
+        start: Parts = (),
         hang: int | None = None,  # noqa: ARG002  wrapped on a terminal only
         indent: int = 0,
+        most: int | None = None,  # noqa: ARG002  as `hang`
     ) -> None:
         """Write one line."""
         self.line(*start, *parts, indent=indent)
 
-    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  seen on a terminal only
+    def paragraph(
+        self,
+        text: str,
+        *,
+        start: Parts = (),
+        end: Parts = (),
+        indent: int = 0,
+        style: Style = "",
+        most: int = 1 << 30,  # noqa: ARG002  all of it
+    ) -> bool:
+        """Write the first line behind `start`, and the others below it."""
+        first, _, others = text.removesuffix("\n").partition("\n")
+        self.line(*start, Span(first, style), *(("  ", *end) if end else ()), indent=indent)
+        self.body(others, indent=indent, style=style)
+        return True
+
+    def rows(
+        self,
+        columns: Sequence[Column],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        title: str | None = None,  # noqa: ARG002  seen on a terminal only
+        boxed: bool = False,  # noqa: ARG002  as the title
+    ) -> None:
         """Write each row as soon as it is produced."""
         for row in rows:
             cells = zip(row, columns, strict=True)
@@ -159,6 +239,25 @@ class PlainView:
     def exact(self, text: str) -> None:
         """Write the text, with control characters escaped unless the view is `unchanged`."""
         self._write(text if self._unchanged else clean(text))
+
+    def drawn(self, draw: Callable[[View], object], *, width: int | None = None) -> list[str]:  # noqa: ARG002  never wrapped
+        """Return the lines that a function writes."""
+        pieces: list[str] = []
+        draw(PlainView(pieces.append, color=self._color, hints=self.hints, options=self.options))
+        return "".join(pieces).split("\n")[:-1]
+
+    def put(self, line: str, *before: str | Span) -> None:
+        """Write a line behind other text, without blanks at its end."""
+        start = self._cell(before, "")
+        self._write((start + line if line else start.rstrip()) + "\n")
+
+    def cells(self, *parts: str | Span) -> int:
+        """Return the number of characters."""
+        return len(plain_text(parts))
+
+    def draw(self, drawing: Any) -> None:  # noqa: ARG002  there are rows instead
+        """Refuse: only a terminal shows drawings."""
+        raise TypeError("a pipe has rows, and no drawings")
 
     def _lines(self, clean_lines: Iterable[str], indent: int, style: Style) -> None:
         for line in clean_lines:

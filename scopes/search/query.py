@@ -27,7 +27,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import COLUMNS, fold, tokenize
 from scopes.model.message import KINDS, Message
 from scopes.search.text import Matcher, Phrase, compile_regex, has_phrase, texts_of
-from scopes.store.projects import find_project
+from scopes.store.projects import find_project_names, read_project
 from scopes.store.repository import Repository
 
 FIELDS = (
@@ -325,15 +325,15 @@ class Names:
 
     def in_project(self, name: str) -> Iterator[ConversationId]:
         """Yield the conversations that began in a project, given by its name or by a directory in it."""
-        project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
-        for conversation, origin in walk_origins(self._repository, conversation_ids(self._repository)):
-            directory = origin.directory
-            if directory is None or self._clear(directory) != directory:
-                continue
-            own = find_project(directory) if project is None else None
-            if (project is not None and project.contains(directory)) or (
-                own is not None and fnmatchcase(own.name.casefold(), name.casefold())
-            ):
+        origins = dict(walk_origins(self._repository, conversation_ids(self._repository)))
+        directories = {origin.directory for origin in origins.values()}
+        if {"*", "?"} & {*name}:
+            names = find_project_names(directories).items()
+            found: set[str | None] = {each for each, own in names if fnmatchcase(own.casefold(), name.casefold())}
+        else:
+            found = read_project(name, os.getcwd(), self._repository.path).find(directories)
+        for conversation, origin in origins.items():
+            if origin.directory in found and self._clear(origin.directory or "") == (origin.directory or ""):
                 yield conversation
 
     def masked_branches(self) -> Iterator[str]:

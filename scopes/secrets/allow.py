@@ -9,7 +9,7 @@ from scopes.history.metadata import write_metadata
 from scopes.history.names import match_prefix
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
-from scopes.result import Note, Result
+from scopes.result import Note, Result, short_id
 from scopes.secrets.allowed import AllowedSecret, encode_allowed, file_of, read_allowed
 from scopes.secrets.list import known_secrets
 from scopes.secrets.scan import FindElsewhere, FindOutside, Progress, scan
@@ -25,9 +25,21 @@ _SHOWN = 8  # characters of an id in a summary
 class SecretAllowed(Result):
     """An entry of the allow-list after a change, which is `allowed`, `removed` or `unchanged`."""
 
-    secret: AllowedSecret
     change: str
+    secret: AllowedSecret
     operation: OperationId | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What may leave now, or no longer."""
+        words = {"allowed": "may leave", "removed": "may no longer leave", "unchanged": "may leave already"}
+        secret = self.secret
+        return f"secret {short_id(secret.id)} ({secret.rule}) {words.get(self.change, self.change)}"
+
+    @property
+    def answer(self) -> str:
+        """The id of the secret."""
+        return self.secret.id
 
 
 def allow(

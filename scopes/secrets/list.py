@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.names import conversation_ids, find_nearest, match_prefix
 from scopes.ids import ConversationId
-from scopes.result import Result
+from scopes.result import Column, Result, short_id
 from scopes.secret_patterns import RULES
 from scopes.secrets.allowed import AllowedSecret, read_allowed
 from scopes.secrets.cure import cures_of, place_of
 from scopes.secrets.identity import fingerprint
-from scopes.secrets.scan import FindElsewhere, FindOutside, Progress, SecretRow, list_rows, scan
+from scopes.secrets.scan import NAMES, FindElsewhere, FindOutside, Progress, SecretRow, list_rows, scan
 from scopes.secrets.scan_cache import ScannedConversation, read_scans
 from scopes.store.repository import Repository
 
@@ -38,6 +39,10 @@ _CHECKED: Final = {
 }
 
 
+_SCAN: Final = "look for them: scopes secrets scan"
+_MAX_CURES: Final = 3
+
+
 class SecretGroup(NamedTuple):
     """A secret with its first place and the number of places; who allowed it, if somebody did, and why.
 
@@ -55,6 +60,26 @@ class SecretGroup(NamedTuple):
     place: str | None = None
     cure: tuple[str, ...] = ()
 
+    @property
+    def where(self) -> str:
+        """The message of the first place; empty if there is none."""
+        return (self.message or NAMES) if self.places else ""
+
+    @property
+    def first_in(self) -> str:
+        """The conversation and the message of the first place, as a person reads it."""
+        return f"{self.conversation} {short_id(self.message or '') or self.place or ''}" if self.places else ""
+
+    @property
+    def allowed(self) -> str:
+        """Who allowed it and why, as a person reads it."""
+        return "no" if self.allowed_by is None else ": ".join(filter(None, (f"by {self.allowed_by}", self.reason)))
+
+    @property
+    def cures(self) -> str:
+        """The commands in one line."""
+        return "; ".join(self.cure)
+
 
 class SecretRule(NamedTuple):
     """A rule: what it looks for, what it also checks, and how many secrets the last scan found by it."""
@@ -69,6 +94,23 @@ class SecretRule(NamedTuple):
 class SecretList(Result):
     """The secrets of conversations; the most frequent first."""
 
+    rows_in = "secrets"
+    columns = (
+        Column("id", "ID", "id"),
+        Column("rule"),
+        Column("places", form="count"),
+        Column("conversations", form="count", on="pipe"),
+        Column("conversation", "First in", on="pipe"),
+        Column("where", "Message", on="pipe"),
+        Column("first_in", on="terminal"),
+        Column("allowed_by", on="pipe"),
+        Column("reason", on="pipe"),
+        Column("allowed", form="prose", on="terminal"),
+        Column("place", on="pipe"),
+        Column("cures", "Cure", on="pipe"),
+    )
+    empty = "No secrets were found."
+
     secrets: tuple[SecretGroup, ...]
 
     @property
@@ -76,10 +118,24 @@ class SecretList(Result):
         """1 if there is a secret that is not allowed, otherwise 0."""
         return 1 if any(secret.allowed_by is None for secret in self.secrets) else 0
 
+    @property
+    def next_step(self) -> list[str]:
+        """The commands after which secrets no longer leave."""
+        return cure_steps(cure for each in self.secrets for cure in each.cure) if self.secrets else [_SCAN]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretRules(Result):
     """The rules."""
+
+    rows_in = "rules"
+    is_one_row = True
+    columns = (
+        Column("rule"),
+        Column("looks_for", form="prose"),
+        Column("checks", form="prose"),
+        Column("secrets", "Found", "count"),
+    )
 
     rules: tuple[SecretRule, ...]
 
@@ -88,10 +144,39 @@ class SecretRules(Result):
 class SecretExplained(Result):
     """One secret: its rule, every place, and what the allow-list says."""
 
+    columns = (
+        Column("id", "Secret"),
+        Column("rule.rule"),
+        Column("rule.looks_for"),
+        Column("rule.checks"),
+        Column("allowed.actor", "Allowed by"),
+        Column("allowed.reason"),
+        Column("found_in", "Places", "lines"),
+    )
+
     id: str
     rule: SecretRule
     places: tuple[SecretRow, ...]
     allowed: AllowedSecret | None
+
+    @property
+    def found_in(self) -> list[str]:
+        """A line for each place."""
+        return [
+            f"{row.conversation} {row.where} {row.field} line {row.line}{'' if row.allowed else ', not allowed'}"
+            for row in self.places
+        ]
+
+    @property
+    def next_step(self) -> list[str]:
+        """How to see it, and what to do about it."""
+        if not self.places or self.allowed is not None:
+            return []
+        first, steps = self.places[0], cure_steps(self.cures)
+        if first.message is not None:
+            steps.append(f"see it: scopes cat {quote(first.conversation)} {quote(short_id(first.message))}")
+        steps.append(f"if it is no secret: scopes secrets allow {quote(short_id(self.id))} --reason TEXT")
+        return steps
 
     @property
     def cures(self) -> tuple[str, ...]:
@@ -100,6 +185,14 @@ class SecretExplained(Result):
         for row in self.places if self.allowed is None else ():
             found.setdefault(row.conversation, []).append(row)
         return tuple(cure for conversation, rows in found.items() for cure in _cures(conversation, rows))
+
+
+def cure_steps(cures: Iterable[str]) -> list[str]:
+    """Return the commands after which secrets no longer leave, as what to do next."""
+    commands = [*dict.fromkeys(cures)]
+    steps = [f"to push without it: {command}" for command in commands[:_MAX_CURES]]
+    more = len(commands) - _MAX_CURES
+    return [*steps, *([f"{more:,} more: scopes secrets explain ID"] if more > 0 else [])]
 
 
 def list_secrets(

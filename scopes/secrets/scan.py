@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, ScopesError
@@ -13,7 +14,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.model import encoding
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, counted, short_id, shown
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Gate, Identify
 from scopes.secret_scan.members import Path
@@ -27,6 +28,8 @@ from scopes.store.repository import Repository
 
 Progress = Callable[[int, int], None]
 INSTALL_HINT = "twice as fast with RE2: pip install 'scopes-ai[secrets]'"
+NAMES: Final = "title or names"
+"""Where a secret is that is in no message."""
 _SLOW_BYTES = 20_000_000
 
 
@@ -40,6 +43,23 @@ class SecretRow(NamedTuple):
     field: str
     line: int
     allowed: bool
+
+    @property
+    def where(self) -> str:
+        """The message, or that it is in none."""
+        return self.message or NAMES
+
+
+class FoundSecret(NamedTuple):
+    """A secret with its first place, and the number of places."""
+
+    first: SecretRow
+    places: int
+
+    @property
+    def first_in(self) -> str:
+        """The conversation and the message of the first place, as a person reads it."""
+        return f"{self.first.conversation} {short_id(self.first.message) if self.first.message else NAMES}"
 
 
 class ScannedMessages(NamedTuple):
@@ -69,6 +89,24 @@ class SecretsScanned(Result):
     messages, size_bytes: what was read now.
     """
 
+    rows_in = "secrets"
+    rows_seen = "found"
+    is_one_row = True
+    columns = (
+        Column("id", "ID", on="pipe"),
+        Column("rule", on="pipe"),
+        Column("conversation", on="pipe"),
+        Column("where", "Message", on="pipe"),
+        Column("field", on="pipe"),
+        Column("line", on="pipe"),
+        Column("allowed", on="pipe"),
+        Column("first.id", "ID", "id", on="terminal"),
+        Column("first.rule", on="terminal"),
+        Column("places", form="count", on="terminal"),
+        Column("first_in", on="terminal"),
+        Column("first.allowed", on="terminal"),
+    )
+
     conversations: int
     unchanged: int
     messages: int
@@ -76,9 +114,43 @@ class SecretsScanned(Result):
     secrets: tuple[SecretRow, ...]
 
     @property
+    @shown
+    def not_allowed(self) -> int:
+        """How many places are not allowed."""
+        return sum(not row.allowed for row in self.secrets)
+
+    @property
+    def found(self) -> list[FoundSecret]:
+        """Each secret once."""
+        places: dict[str, list[SecretRow]] = {}
+        for row in self.secrets:
+            places.setdefault(row.id, []).append(row)
+        return [FoundSecret(rows[0], len(rows)) for rows in places.values()]
+
+    @property
+    def sentence(self) -> str:
+        """How many secrets are not allowed, and where was searched."""
+        still = len({row.id for row in self.secrets if not row.allowed})
+        found = f"{counted(still, 'possible secret')} not allowed" if still else "No secret that is not allowed"
+        unchanged = f", {self.unchanged} of them unchanged" if self.unchanged else ""
+        return f"{found} in {counted(self.conversations, 'conversation')}{unchanged}."
+
+    @property
+    def next_step(self) -> list[str]:
+        """How to see the places, and what to do about them."""
+        still = {row.id for row in self.secrets if not row.allowed}
+        if not still:
+            return []
+        name = quote(short_id(next(iter(still)))) if len(still) == 1 else "ID"
+        return [
+            f"all places of one: scopes secrets explain {name}",
+            f"if one is real, revoke it; if it is none: scopes secrets allow {name} --reason TEXT",
+        ]
+
+    @property
     def exit_code(self) -> int:
         """1 if there is a secret that is not allowed, otherwise 0."""
-        return 1 if any(not row.allowed for row in self.secrets) else 0
+        return 1 if self.not_allowed else 0
 
 
 def scan(

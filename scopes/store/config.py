@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 SETTINGS = {
-    "scopes.author": "the author of your messages when --as is not given (default: user)",
+    "scopes.author": "your name, for messages without --as (default: git's user.name)",
     "scopes.defaultRemote": "the remote of commands that name none (default: origin, or the first one added)",
     "scopes.durability": "'full' (default): synced to disk before a command returns; 'fast': not",
     "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
@@ -73,7 +73,7 @@ SETTINGS = {
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
-    "scopes.author": "user", "scopes.durability": "full", "scopes.lockTimeout": "30", "scopes.hints": "true",
+    "scopes.durability": "full", "scopes.lockTimeout": "30", "scopes.hints": "true",
     "scopes.color": "auto", "scopes.pager": "less", "scopes.budgetWindow": "60/20/20",
     "scopes.budgetContent": "50/30/20", "scopes.contextSeconds": "600", "scopes.tightBudget": "500",
     "scopes.packThreshold": "6000", "scopes.summarizerTimeout": "60", "scopes.check.hookFailure": "closed",
@@ -186,6 +186,10 @@ class Config:
         except UnicodeDecodeError as error:
             hint = f"set it again: scopes config {quote(key)} VALUE"
             raise Corrupt(f"the setting {key} is not UTF-8 text", hint=hint) from error
+
+    def find_person(self) -> str | None:
+        """Return the name of the person who uses scopes: scopes.author, or else git's user.name, not of the store."""
+        return self.find("scopes.author") or self._find_own("user.name")
 
     def find_integer(self, key: str, default: int) -> int:
         """Return a whole number of at most nine digits; the default if the value is missing or not such a number."""

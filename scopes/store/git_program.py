@@ -26,7 +26,7 @@ from typing import Final
 
 from scopes.child_process import kill_group
 from scopes.errors import Inaccessible, Refused
-from scopes.ids import Oid
+from scopes.ids import Oid, is_oid
 from scopes.model.operation import (
     BAD,
     EXPIRED,
@@ -38,7 +38,7 @@ from scopes.model.operation import (
     UNTRUSTED,
     Signature,
 )
-from scopes.regular_file import sync
+from scopes.regular_file import read_regular, sync
 from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
 from scopes.store.locks import is_file_locked
@@ -75,6 +75,7 @@ _KEYS = r"^(commit\.gpgsign|gpg\..*|user\.(name|email|signingkey))$"
 _TRUSTED_SCOPES = frozenset({"system", "global", "command"})
 _COMMENT = re.compile(rb"(-----BEGIN PGP [A-Z]+-----\n)(?:[A-Za-z]+: [^\n]*\n)+\n")  # gpg does not sign it
 _LAST_WORDS = "fatal: failed to write commit object"
+_GIT_LINE: Final = 4096  # bytes
 _STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
 _FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
 _FIELDS: Final = 5
@@ -161,6 +162,24 @@ def ask_git(  # noqa: PLR0917 - what, where, how long
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode in codes else None
+
+
+def find_root_commit(git_directory: str) -> str | None:
+    """Return the oldest root commit of a user's repository, by which it is known on every machine.
+
+    None without commits, for a shallow clone, whose first commits are not here, and if git cannot read it.
+    """
+    try:
+        head = read_regular(os.path.join(git_directory, "HEAD"), _GIT_LINE).decode("ascii")
+        name = head.removeprefix("ref:").strip()
+        if os.path.lexists(os.path.join(git_directory, "shallow")) or not (name.startswith("refs/") or is_oid(name)):
+            return None
+        with private_directory(git_directory, in_store=False) as directory:
+            words = ("rev-list", "--max-parents=0", "--reverse", "--end-of-options", name)
+            found = ask_git(words, directory, git_environment(directory), seconds=_SECONDS)
+    except (OSError, ValueError, Inaccessible):
+        return None
+    return found.decode("ascii").split()[0] if found else None
 
 
 def git_environment(directory: str) -> dict[str, str]:

@@ -22,17 +22,36 @@ _SCHEMES = ("http", "https", "ssh", "git")
 
 
 class Project:
-    """A project: its top directory, and the directories of all its worktrees, resolved.
+    """A project: its repository, with all worktrees and clones; without one, its directory.
 
-    `git_directory` is the one that all worktrees share; None outside git.
+    Of one that is elsewhere somebody may name a path, a name or an address, and nothing else is known of it.
+
+    text: as the user named it
+    directory: the top directory, resolved; empty if only a name or an address was given
+    git_directory: the one that all worktrees share; None outside git
+    worktrees: the directories of all worktrees, resolved
+    names: in lower case, those of a repository: its directory elsewhere has one of them
+    urls: the normalised addresses of its remotes
+    owns_store: whether what is asked about is in the store of the project
     """
 
-    __slots__ = ("directory", "git_directory", "worktrees")
+    __slots__ = ("_names", "_urls", "directory", "git_directory", "owns_store", "text", "worktrees")
 
-    def __init__(self, directory: str, git_directory: str | None = None, worktrees: Sequence[str] = ()) -> None:
-        self.directory = directory
+    def __init__(
+        self,
+        directory: str,
+        git_directory: str | None = None,
+        worktrees: Sequence[str] = (),
+        *,
+        names: Collection[str] | None = None,
+        urls: Collection[str] | None = None,
+    ) -> None:
+        self.text = self.directory = directory
         self.git_directory = git_directory
         self.worktrees = tuple(worktrees) or (directory,)
+        self.owns_store = False
+        self._names = names
+        self._urls = urls
 
     @property
     def name(self) -> str:
@@ -40,21 +59,90 @@ class Project:
         return name_of(_around_worktree(self.directory))
 
     @property
+    def names(self) -> Collection[str]:
+        """See above."""
+        if self._names is None:
+            of_repository = () if self.git_directory is None else (self.name, *map(name_of, self.urls))
+            self._names = frozenset(name.casefold() for name in of_repository)
+        return self._names
+
+    @property
+    def urls(self) -> Collection[str]:
+        """See above."""
+        if self._urls is None:
+            self._urls = read_remote_urls(self.git_directory)
+        return self._urls
+
+    @property
     def store(self) -> str | None:
         """The path of the project's store, existing or not; None outside git."""
         return None if self.git_directory is None else os.path.join(self.git_directory, _STORE)
 
-    def contains(self, directory: str) -> bool:
-        """Return True if a recorded working directory is of the project; one that is gone is judged by its path."""
-        if not _is_possible(directory):
-            return False
-        path = os.path.realpath(directory)
-        around = find_worktree(path) if os.path.isdir(path) else None
-        if around is not None and around.shared == self.git_directory:
-            return True
-        if around is not None and self.git_directory is not None:
-            return False
-        return any(is_below(path, top) for top in self.worktrees)
+    def find(self, directories: Iterable[str | None]) -> set[str | None]:
+        """Return those of some recorded directories that are of the project. This is what `here` means everywhere.
+
+        What is in a repository here is of the project if the repository is. Outside of one a project is a directory
+        alone: there may be other projects below it. Of a directory that is gone, or is on another machine, only the
+        path is known: it is of a repository if it is of a worktree or has a name of the repository, or is below a
+        recorded one that has. None, an unknown directory, is of no project.
+
+        The store of a project has what is of no other project that is here.
+
+        Raises:
+            Ambiguous: a name alone was given, and here are several repositories of that name.
+        """
+        every = {*directories}
+        projects = {each: find_project(each) or Project(os.path.realpath(each)) for each in every if each is not None}
+        near = {each: one for each, one in projects.items() if one.git_directory is not None or _is_directory(each)}
+        far = {each: one for each, one in projects.items() if each not in near}
+        found: set[str | None] = {*self._find_here(near)}
+        if self.owns_store:
+            return found | (every - near.keys())
+        far = {each: one for each, one in far.items() if os.path.isabs(each) or each[1:2] == ":"}  # else it is no path
+        named = {each for each, one in far.items() if one.name.casefold() in self.names}
+        is_gone = _is_possible(self.directory) and not os.path.isdir(self.directory)
+        worktrees = self.worktrees if is_gone or self.git_directory is not None else ()
+        tops = [*worktrees, *(far[each].directory for each in named)]
+        below = {each for each, one in far.items() if any(is_below(one.directory, top) for top in tops)}
+        return found | named | below
+
+    def _find_here(self, near: Mapping[str, Project]) -> set[str]:
+        """Return the directories that exist here: those of the repository and its clones, or of the name."""
+        if self.directory or self.urls:
+            return {each for each, one in near.items() if self._is_same(one)}
+        named = {each: one for each, one in near.items() if one.name.casefold() in self.names}
+        known = {one.directory: one.urls for _, one in sorted(named.items()) if one.urls}
+        first = next(iter(known), "")
+        if any(frozenset(known[first]).isdisjoint(urls) for urls in known.values()):
+            from scopes.errors import Ambiguous
+
+            candidates = ", ".join(f"{top} ({min(urls)})" for top, urls in known.items())
+            text = f"{self.text} is the name of {len(known)} projects here"
+            raise Ambiguous(text, hint=f"name the directory: --project {first}; there are: {candidates}")
+        return set(named)
+
+    def _is_same(self, other: Project) -> bool:
+        """Return True for the same repository: by its remote address, else its root commit, else its directory."""
+        if self.git_directory is None and self.directory:
+            return other.git_directory is None and other.directory == self.directory
+        if other.git_directory is None or other.git_directory == self.git_directory:
+            return other.git_directory is not None
+        if self.urls and other.urls:
+            return not frozenset(self.urls).isdisjoint(other.urls)
+        root = _find_root_commit(self.git_directory)
+        return root is not None and root == _find_root_commit(other.git_directory)
+
+
+_root_commits: dict[str, str | None] = {}  # by git directory
+
+
+def _find_root_commit(git_directory: str | None) -> str | None:
+    """Return the first commit of a repository; git is asked for it once."""
+    if git_directory is not None and git_directory not in _root_commits:
+        from scopes.store.git_program import find_root_commit
+
+        _root_commits[git_directory] = find_root_commit(git_directory)
+    return None if git_directory is None else _root_commits[git_directory]
 
 
 def find_project(directory: str, home: str | None = None) -> Project | None:
@@ -74,25 +162,45 @@ def find_project(directory: str, home: str | None = None) -> Project | None:
     return _project_of_repository(found.directory, found.shared)
 
 
-def is_of_project(project: Project | None, directory: str, recorded: str) -> bool:
-    """Return True if a recorded directory is of the project of another directory.
+def find_here(directory: str, store: str) -> Project:
+    """Return the project of the current directory, to ask about a store; the home directory is one of its own here."""
+    return _in_store(find_project(directory) or Project(os.path.realpath(directory)), store)
 
-    Outside of a repository it is only if it is that directory: other projects may be below it. A text that is no path
-    from the root, such as an empty one, is no directory: the current one would be taken for it.
+
+def read_project(text: str, directory: str, store: str = "") -> Project:
+    """Return the project that somebody named: by a directory, the address of its repository, or a word as its name.
+
+    directory: the current one; store: what is asked about is there
+
+    Raises:
+        Invalid: the text is empty, or the home directory.
     """
-    if project is not None and project.git_directory is not None:
-        return project.contains(recorded)
-    if not (_is_possible(recorded) and _is_possible(directory)):
-        return False
-    return os.path.realpath(recorded) == os.path.realpath(directory)
+    from scopes.errors import Invalid
+
+    if not text:
+        raise Invalid("--project is empty", hint="name a directory of the project")
+    url = normalise_url(text)
+    if url is None and (os.sep in text or text in {".", ".."} or text.startswith("~")):
+        project = find_project(os.path.join(directory, os.path.expanduser(text)))
+        if project is None:
+            raise Invalid(f"{text!a} is not a project", hint="name a directory below your home directory")
+    else:
+        project = Project("", names={name_of(url or text).casefold()}, urls=() if url is None else {url})
+    project.text = text
+    return _in_store(project, store)
+
+
+def _in_store(project: Project, store: str) -> Project:
+    project.owns_store = project.store is not None and os.path.realpath(project.store) == os.path.realpath(store)
+    return project
 
 
 def find_store_project(store: str, cwd: str) -> Project | None:
     """Return the project that a store belongs to, because it is in its git directory; None for any other store."""
+    shared = os.path.dirname(os.path.realpath(store))
+    here = find_worktree(cwd)
     if os.path.basename(store) != _STORE:
         return None
-    here = find_worktree(cwd)
-    shared = os.path.dirname(os.path.realpath(store))
     if here is not None and here.shared == shared:
         return _project_of_repository(here.directory, here.shared)
     if os.path.basename(shared) == ".git":
@@ -157,6 +265,10 @@ def find_reflog_end(directory: str) -> ReflogEnd | None:
     """Return how far the reflog goes now of the worktree around a directory; None outside a repository."""
     worktree = find_worktree(directory)
     return None if worktree is None else ReflogEnd(worktree.git_directory)
+
+
+def _is_directory(directory: str) -> bool:
+    return _is_possible(directory) and os.path.isdir(directory)
 
 
 def _is_possible(directory: str) -> bool:
@@ -287,66 +399,18 @@ def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
     return False
 
 
-class ChosenProject:
-    """Which project a command is about. Clones with the same remote are the same project elsewhere.
+def find_project_names(directories: Iterable[str | None]) -> Mapping[str, str]:
+    """Return the name of the project of each directory that belongs to one.
 
-    text: as the user named it; project: the one of the directory that was named
-    names: in lower case, those that it may have elsewhere; urls: the normalised addresses of its repository
+    Names are not stored, because directories are moved and repositories are made.
     """
-
-    __slots__ = ("names", "project", "text", "urls")
-
-    def __init__(
-        self, text: str, project: Project | None = None, names: Collection[str] = (), urls: Collection[str] = ()
-    ) -> None:
-        self.text = text
-        self.project = project
-        self.names = frozenset(names)
-        self.urls = frozenset(urls)
-
-    @property
-    def here(self) -> ChosenProject:
-        """The same project without what is found by a name alone, such as directories of other machines."""
-        return ChosenProject(self.text, self.project, (), self.urls)
-
-    def find(self, directories: Iterable[str | None]) -> set[str]:
-        """Return those of some recorded directories that are of the project.
-
-        Raises:
-            Ambiguous: a name alone was given, and here are several repositories of that name.
-        """
-        every = {each for each in directories if each is not None}
-        found = {each for each in every if self.project is not None and self.project.contains(each)}
-        projects = {each: find_project(each) if os.path.isabs(each) else Project(each) for each in every - found}
-        near = {each: one for each, one in projects.items() if one is not None and os.path.isdir(each)}
-        far = {each: one for each, one in projects.items() if one is not None and each not in near}
-        named = {each for each, one in far.items() if one.name.casefold() in self.names}
-        below = {each for each in far if os.path.isabs(each) and any(is_below(each, top) for top in named)}
-        return found | self._find_here(near) | named | below
-
-    def _find_here(self, near: Mapping[str, Project]) -> set[str]:
-        """Return the directories that exist here: clones of the repository, or by name if that is all that is known."""
-        if self.urls:
-            return {each for each, found in near.items() if self.urls & read_remote_urls(found.git_directory)}
-        if self.project is not None:
-            return set()
-        named = {each: found for each, found in near.items() if found.name.casefold() in self.names}
-        tops = {found.directory: read_remote_urls(found.git_directory) for found in named.values()}
-        known = {top: urls for top, urls in sorted(tops.items()) if urls}
-        first = next(iter(known), "")
-        if any(known[first].isdisjoint(urls) for urls in known.values()):
-            from scopes.errors import Ambiguous
-
-            candidates = ", ".join(f"{top} ({min(urls)})" for top, urls in known.items())
-            text = f"{self.text} is the name of {len(known)} projects here"
-            raise Ambiguous(text, hint=f"name the directory: --project {first}; there are: {candidates}")
-        return set(named)
+    found = {path: find_project(path) for path in {*directories} if path is not None}
+    return {path: project.name for path, project in found.items() if project is not None}
 
 
 def names_of(directories: Iterable[str | None]) -> list[str]:
     """Return the names of the projects of some recorded directories, sorted."""
-    found = {each: find_project(each) for each in {*directories} if each is not None}
-    return sorted({project.name for project in found.values() if project is not None})
+    return sorted({*find_project_names(directories).values()})
 
 
 def normalise_url(text: str) -> str | None:

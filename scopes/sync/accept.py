@@ -6,7 +6,9 @@ branch that was deleted here does not come back; a conversation whose creation w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -17,6 +19,7 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
 from scopes.model.conversation import ManifestBranch, branch_id
 from scopes.model.encoding import decode_component
+from scopes.result import HIDDEN, OMIT_EMPTY
 from scopes.store import refs
 from scopes.store.config import find_machine_id
 from scopes.store.graph import is_ancestor
@@ -34,11 +37,15 @@ from scopes.sync.registers import is_misleading
 Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused", "unacceptable"]
 BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "grown", "deleted"]
 _NUMBER = len("conv-")
+_SHOWN_ROOT = 12
+_MAX_TITLE = 300  # characters
+_TOLD: tuple[BranchState, ...] = ("created", "moved", "grown", "ahead", "diverged")
 TAGS = "tags"
 _SHOWN = (TITLE, f"{TAGS}/")
 
 
-class FetchedBranch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FetchedBranch:
     """Result of fetching one branch; `local` is its name here, `messages` its number of messages on the remote.
 
     state: `grown` if the last message here came from an earlier import, and was replaced by that of the remote
@@ -49,7 +56,7 @@ class FetchedBranch(NamedTuple):
     local: BranchName | None
     state: BranchState
     messages: int
-    new: int = 0
+    new: int = field(default=0, metadata=OMIT_EMPTY)
 
 
 class ReplacedValue(NamedTuple):
@@ -74,7 +81,8 @@ class RenamedBranch(NamedTuple):
     active: bool
 
 
-class FetchedConversation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FetchedConversation:
     """Result of fetching one conversation; `replaced` are values that were set on this machine.
 
     title: after a fetch it may be the beginning of the first prompt
@@ -92,8 +100,31 @@ class FetchedConversation(NamedTuple):
     metadata: bool = False
     reason: str | None = None
     replaced: tuple[ReplacedValue, ...] = ()
-    deleted: tuple[BranchName, ...] = ()
-    renamed: tuple[RenamedBranch, ...] = ()
+    deleted: tuple[BranchName, ...] = field(default=(), metadata=HIDDEN)
+    renamed: tuple[RenamedBranch, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def name(self) -> str:
+        """The id here, or the beginning of the root of a conversation that is not here."""
+        return self.conversation or self.root[:_SHOWN_ROOT]
+
+    @property
+    def what(self) -> str:
+        """How many branches are in each state, but not those that are as they were."""
+        found = [f"{len(self.deleted)} deleted there"] if self.deleted else []
+        counts = Counter(branch.state for branch in self.branches)
+        found += [f"{counts[state]} {state}" for state in _TOLD if counts[state]]
+        return ", ".join([*found, *(["metadata"] if self.metadata and self.status == "updated" else [])])
+
+    @property
+    def heading(self) -> str:
+        """The title, which may be a prompt of any length, or its beginning."""
+        return (self.title or "")[:_MAX_TITLE]
+
+    @property
+    def text(self) -> str:
+        """Why it was not taken, otherwise the heading."""
+        return self.reason or self.heading
 
 
 class Acceptance:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError, SecretsFound
 from scopes.exporters.atomic_save import check_target, write_file
 from scopes.history.handles import read_first_prompt
 from scopes.ids import ConversationId, Oid
-from scopes.result import Note, Result
+from scopes.result import OMIT_EMPTY, Column, Note, Result, Rows, format_size
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.config import BUNDLE
@@ -42,7 +43,7 @@ from scopes.sync.purged_lists import find_list
 from scopes.sync.receive import new_objects
 from scopes.sync.remote_selection import EVERYTHING_SPEC
 from scopes.sync.remotes import Remote
-from scopes.sync.source_push import PushedSources, bundle_sources
+from scopes.sync.source_push import SOURCE_COLUMNS, PushedSources, bundle_sources
 from scopes.sync.unpacked_bundles import unpacked
 
 BundledStatus: TypeAlias = Literal["included", "refused", "new", "known", "unacceptable"]
@@ -74,15 +75,68 @@ class BundledConversation(NamedTuple):
     messages: int = 0
     reason: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The id here, or the beginning of the root of a conversation that is not here."""
+        return self.conversation or self.root[:12]
+
+    @property
+    def branch_count(self) -> int | None:
+        """The number of branches; None if it is not known."""
+        return self.branches or None
+
+    @property
+    def message_count(self) -> int | None:
+        """The number of messages; None if it is not known."""
+        return self.messages if self.branches else None
+
+    @property
+    def text(self) -> str:
+        """Why it was not taken, otherwise the title."""
+        return self.reason or self.title or ""
+
+
+_COLUMNS: Final = (
+    Column("name", "Conversation", "branch"),
+    Column("status", "State", "state"),
+    Column("branch_count", "Branches", "count"),
+    Column("message_count", "Messages", "count"),
+    Column("text", "Title", on="pipe"),
+    Column("title", on="terminal"),
+    Column("reason", form="below", on="terminal"),
+    Column("root", on="template"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleCreated(Result):
     """A bundle that was written; `size_bytes` is None if it would have been empty, and there is no file."""
 
+    kind = "bundle"
+    rows_in = "conversations"
+    is_one_row = True
+    columns = _COLUMNS
+    further = (Rows("sources", SOURCE_COLUMNS),)
+
     path: str
-    conversations: tuple[BundledConversation, ...]
     size_bytes: int | None
-    sources: tuple[PushedSources, ...] = ()
+    conversations: tuple[BundledConversation, ...]
+    sources: tuple[PushedSources, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def sentence(self) -> str:
+        """Where the bundle is."""
+        return self.remark or f"wrote {self.path} ({format_size(self.size_bytes or 0)})"
+
+    @property
+    def remark(self) -> str:
+        """That there is none."""
+        return "no bundle was written" if self.size_bytes is None else ""
+
+    @property
+    def next_step(self) -> str:
+        """What to do with the bundle."""
+        return "" if self.size_bytes is None else "on another machine: scopes bundle import FILE"
 
     @property
     def exit_code(self) -> int:
@@ -95,8 +149,29 @@ class BundleCreated(Result):
 class BundleVerified(Result):
     """The conversations in a bundle, all of which were checked; nothing was imported."""
 
+    kind = "bundle-content"
+    rows_in = "conversations"
+    is_one_row = True
+    columns = _COLUMNS
+
     path: str
     conversations: tuple[BundledConversation, ...]
+
+    @property
+    def sentence(self) -> str:
+        """That the bundle is empty."""
+        return self.remark
+
+    @property
+    def remark(self) -> str:
+        """The same for a pipe."""
+        return "" if self.conversations else "the bundle has no conversation"
+
+    @property
+    def next_step(self) -> str:
+        """How to take them."""
+        is_good = bool(self.conversations) and self.exit_code == 0
+        return f"get them: scopes bundle import {quote(self.path)}" if is_good else ""
 
     @property
     def exit_code(self) -> int:

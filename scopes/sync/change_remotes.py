@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import Inaccessible, Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.purge.gone_there import change_gone
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, plural
 from scopes.sanitize import clean_line
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit
 from scopes.store.refs import REMOTE_SOURCES, REMOTES
@@ -52,6 +53,8 @@ class RemoteChanged(Result):
     default: whether commands use it that name no remote
     """
 
+    kind = "remote"
+
     name: str
     address: str
     change: str
@@ -59,12 +62,63 @@ class RemoteChanged(Result):
     conversations: int | None = None
     default: bool = False
 
+    @property
+    def sentence(self) -> list[str]:
+        """What was changed."""
+        if self.change == "removed":
+            return [f"Removed the remote {self.name} ({self.address})"]
+        if self.before is None:
+            number = self.conversations
+            has = "" if number is None else f"it has {number} {plural(number, 'conversation')}"
+            return [f"Added the remote {self.name} ({self.address})", has]
+        if self.change == "renamed":
+            return [f"Renamed the remote from {self.before} to {self.name}"]
+        return [f"Moved the remote {self.name} from {self.before} to {self.address}"]
+
+    @property
+    def answer(self) -> str:
+        """The name."""
+        return self.name
+
+    @property
+    def next_step(self) -> str:
+        """How to use a new remote."""
+        if self.change == "removed" or self.before is not None:
+            return ""
+        option = "" if self.default else f" --remote {quote(self.name)}"
+        return f"get them: scopes fetch{option}" if self.conversations else f"send some: scopes push CONV{option}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteList(Result):
     """The remotes of a store, sorted by name."""
 
+    rows_in = "remotes"
+    columns = (
+        Column("name", "Remote"),
+        Column("conversations", form="count"),
+        Column("address"),
+    )
+
     remotes: tuple[RemoteRow, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Which remote is the default."""
+        default = next((row.name for row in self.remotes if row.default), None)
+        several = f"Commands that name no remote use {default}." if default and len(self.remotes) > 1 else ""
+        return self.remark or several
+
+    @property
+    def remark(self) -> str:
+        """That there is no remote."""
+        return "" if self.remotes else "this store has no remote"
+
+    @property
+    def next_step(self) -> str:
+        """How to choose a default."""
+        choose = "none is the default; choose one: scopes config set scopes.defaultRemote NAME"
+        return choose if len(self.remotes) > 1 and not any(row.default for row in self.remotes) else ""
 
 
 def add_remote(

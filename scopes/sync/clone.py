@@ -12,7 +12,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Refused
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural
 from scopes.store import refs
 from scopes.store.repository import Repository, create_store
 from scopes.store.transactions import exclusive_write
@@ -38,6 +38,41 @@ class Cloned(Result):
     path: str
     fetched: Fetched | None = None
     listed: ManifestsFetched | None = None
+
+    @property
+    def kind(self) -> str:
+        """Whether the conversations were fetched, or their list."""
+        return "clone" if self.listed is None else "clone-manifests"
+
+    def document(self) -> dict[str, object]:
+        """Return where the store is, and what was fetched."""
+        found = self.listed or self.fetched
+        names = ("conversations",) if self.listed is None else ("total", "new", "refused")
+        values = {} if found is None else {name: getattr(found, name) for name in ("remote", "address", *names)}
+        return {"path": self.path, **values}
+
+    @property
+    def sentence(self) -> list[str]:
+        """Where the store is, and what is in it."""
+        if self.listed is not None:
+            return [f"Made a store at {self.path}", self.listed.sentence]
+        rows = () if self.fetched is None else self.fetched.conversations
+        number = sum(row.status in {"new", "updated"} for row in rows)
+        of_all = "" if number == len(rows) else f" of {len(rows):,}"
+        return [f"Cloned {number:,}{of_all} {plural(len(rows), 'conversation')} into {self.path}"]
+
+    @property
+    def answer(self) -> str:
+        """The path."""
+        return self.path
+
+    @property
+    def next_step(self) -> str:
+        """How to use the store."""
+        options = f"--store {quote(self.path)} list"
+        if self.listed is None:
+            return f"use it: scopes {options}"
+        return f"list them: scopes {options} --remote {quote(self.listed.remote)}"
 
     @property
     def exit_code(self) -> int:

@@ -7,7 +7,7 @@ manifests before that, as they do after a forced push. Nothing is deleted here o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ from scopes.history.names import HEADS_FORM, MAIN, find_root_commit, resolve_con
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import branch_id
-from scopes.result import Note, Result, plural
+from scopes.result import OMIT_EMPTY, Column, Note, Result, plural
 from scopes.secrets.gates import gate_of
 from scopes.store.objects import read_commit
 from scopes.store.refs import TRASH
@@ -67,10 +67,29 @@ class DeletedName(NamedTuple):
 class DeletedOnRemote(Result):
     """What was deleted from a remote, or with `dry_run` would be."""
 
+    rows_in = "names"
+    is_one_row = True
+    columns = (
+        Column("name"),
+        Column("status", "State", "state"),
+        Column("reason", form="below"),
+        Column("root", on="template"),
+    )
+
     remote: str
     address: str
     names: tuple[DeletedName, ...]
-    dry_run: bool = False
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
+
+    @property
+    def sentence(self) -> str:
+        """That nothing was deleted by a dry run."""
+        return self.remark
+
+    @property
+    def remark(self) -> str:
+        """The same for a pipe."""
+        return f"nothing was deleted from {self.remote}: this was a dry run" if self.dry_run else ""
 
     @property
     def exit_code(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 from scopes.errors import Refused
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.purge.gone_there import change_gone, rename_gone
 from scopes.purge.on_remotes import rename_values
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, counted
 from scopes.store.config import DEFAULT_REMOTE, read_gone, read_setting, write_setting
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
 from scopes.store.repository import Repository
@@ -38,6 +39,15 @@ class RemoteShown(Result):
     not_shared: how many conversations of this store it did not have
     """
 
+    kind = "remote-status"
+    columns = (
+        Column("shown_name", "Remote"),
+        Column("address"),
+        Column("shown_refs", "Refs"),
+        Column("shown_conversations", "Conversations"),
+        Column("shown_not_shared", "Not shared"),
+    )
+
     name: str
     address: str
     transport: Transport
@@ -46,6 +56,32 @@ class RemoteShown(Result):
     conversations: int
     here: int
     not_shared: int
+
+    @property
+    def shown_name(self) -> str:
+        """The name, and whether it is the default."""
+        return f"{self.name} (the default)" if self.default else self.name
+
+    @property
+    def shown_refs(self) -> str:
+        """Where its refs are, if they are branches."""
+        return "branches below refs/heads/scopes" if self.as_branches else ""
+
+    @property
+    def shown_conversations(self) -> str:
+        """How many conversations it had, and how many of them are here."""
+        return f"{self.conversations:,} when it was last seen, {self.here:,} of them here"
+
+    @property
+    def shown_not_shared(self) -> str:
+        """How many conversations of this store it did not have."""
+        return counted(self.not_shared, "conversation")
+
+    @property
+    def next_step(self) -> str:
+        """How to see what a push would send."""
+        option = "" if self.default else f" --remote {quote(self.name)}"
+        return f"see what a push would send: scopes push --dry-run{option}"
 
 
 def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:

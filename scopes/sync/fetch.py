@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, TooNew
 from scopes.history.handles import heading_of, walk_main
@@ -14,7 +14,7 @@ from scopes.history.names import list_branch_tips
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.purge.unfinished import refuse_unfinished
-from scopes.result import Note, Result, first_few, plural
+from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, first_few, plural
 from scopes.store.config import BUNDLE
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation
@@ -52,6 +52,17 @@ _MAX_KINDS = 4  # other reasons why nothing was acceptable that are shown after 
 _ID = compile_lazily(r"\b(?=[a-z]*\d)[0-9a-z]{6,64}\b|\b\d+\b")
 
 
+FETCH_COLUMNS: Final = (
+    Column("name", "Conversation", "branch"),
+    Column("status", "State", "state"),
+    Column("what", "Branches"),
+    Column("text", "Title", on="pipe"),
+    Column("heading", "Title", on="terminal"),
+    Column("reason", form="below", on="terminal"),
+    Column("root", on="template"),
+)
+
+
 class ListChanges(NamedTuple):
     """How many conversations of a remote, of which only manifests are fetched, are new, have changed, or are gone."""
 
@@ -71,16 +82,35 @@ class Fetched(Result):
     refused, too; they have no row.
     """
 
+    kind = "fetch"
+    rows_in = "conversations"
+    is_one_row = True
+    columns = FETCH_COLUMNS
+
     remote: str
     address: str
     conversations: tuple[FetchedConversation, ...]
     unchanged: int
+    refused_before: tuple[Oid, ...] = field(default=(), metadata=OMIT_EMPTY)
     operation: OperationId | None
-    operations: tuple[OperationId, ...] = ()
-    to_merge: tuple[Note, ...] = ()
+    operations: tuple[OperationId, ...] = field(default=(), metadata=HIDDEN)
+    to_merge: tuple[Note, ...] = field(default=(), metadata=HIDDEN)
     listed: ListChanges | None = None
-    left: tuple[str, ...] = ()
-    refused_before: tuple[Oid, ...] = ()
+    left: tuple[str, ...] = field(default=(), metadata=HIDDEN)
+
+    @property
+    def sentence(self) -> str:
+        """What is new in the list of the remote, or that nothing is new."""
+        return self.remark
+
+    @property
+    def remark(self) -> str:
+        """The same for a pipe."""
+        if self.listed is not None and any(self.listed):
+            changes = ", ".join(f"{number} {word}" for word, number in self.listed._asdict().items() if number)
+            return f"in the list of {self.remote}: {changes}"
+        what = "nothing else" if self.refused_before else "nothing"
+        return "" if self.conversations else f"{what} is new on {self.remote}"
 
     @property
     def exit_code(self) -> int:
@@ -276,7 +306,7 @@ def with_headings(repository: Repository, rows: Iterable[FetchedConversation]) -
             with suppress(Corrupt, NotFound):
                 tips = list_branch_tips(repository, row.conversation)
                 heading = heading_of(repository, None, walk_main(repository, tips))
-        yield row if heading is None else row._replace(title=heading.text)
+        yield row if heading is None else replace(row, title=heading.text)
 
 
 def _cure_of_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -> tuple[ConversationId, str] | None:

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.sources import Purged, read_purged
 from scopes.ids import Oid
-from scopes.result import Note, Result, plural
+from scopes.result import Note, Result, counted, plural
 from scopes.store.git_program import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
@@ -55,11 +56,28 @@ class ManifestsFetched(Result):
         root
     """
 
+    kind = "manifests"
+
     remote: str
     address: str
     total: int
     new: int
     refused: Mapping[Oid, str]
+
+    @property
+    def sentence(self) -> str:
+        """How many conversations the remote has."""
+        return f"{self.remote} has {counted(self.total, 'conversation')}; {self.new:,} new or changed"
+
+    @property
+    def answer(self) -> str:
+        """Their number."""
+        return str(self.total)
+
+    @property
+    def next_step(self) -> str:
+        """How to list them."""
+        return f"list them: scopes list --remote {quote(self.remote)}"
 
     @property
     def exit_code(self) -> int:

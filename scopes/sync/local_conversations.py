@@ -20,7 +20,7 @@ from scopes.store.repository import Repository
 from scopes.sync.names import RemoteName, month_of, name_on_remote
 
 if TYPE_CHECKING:
-    from scopes.store.projects import ChosenProject
+    from scopes.store.projects import Project
 
 _YEAR = compile_lazily(r"[0-9]{4}")
 _NANOSECONDS = 1_000_000_000
@@ -34,7 +34,7 @@ class Selection(NamedTuple):
 
     names: tuple[str, ...] = ()
     everything: bool = False
-    project: ChosenProject | None = None
+    project: Project | None = None
     since: int | None = None
     year: str | None = None
 
@@ -55,7 +55,7 @@ class Selection(NamedTuple):
 
 
 def make_selection(
-    names: Sequence[str], *, everything: bool, project: ChosenProject | None, since: str | None, year: str | None
+    names: Sequence[str], *, everything: bool, project: Project | None, since: str | None, year: str | None
 ) -> Selection:
     """Check what the user has chosen.
 

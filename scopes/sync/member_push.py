@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from shlex import quote
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -162,7 +163,7 @@ class MemberPush:
             row = self._rows[conversation]
             again = f"push it again: scopes push{self._of.option} {quote(conversation)}"
             reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
-            self._rows[conversation] = row._replace(status="refused", reason=reason)
+            self._rows[conversation] = replace(row, status="refused", reason=reason)
         return self._rows
 
     def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -376,7 +377,7 @@ class MemberPush:
         refusal = refusal or self._find_unseen(outgoing, local)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
-            self._rows[conversation] = self._rows[conversation]._replace(unmerged=unmerged)
+            self._rows[conversation] = replace(self._rows[conversation], unmerged=unmerged)
             return None
         if not outgoing.is_new and not self._purged.has(outgoing.name.ref) and outgoing.name.ref not in self._older:
             self._note(outgoing, "unchanged")

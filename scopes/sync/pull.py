@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -14,12 +14,13 @@ from scopes.history.metadata import read_metadata, read_remote_branches
 from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.model.conversation import branch_id
-from scopes.result import Note, Result
+from scopes.result import INLINE, Column, Note, Result, Rows, named, plural
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
+from scopes.sync.accept import FetchedConversation
 from scopes.sync.connection import Connection
 from scopes.sync.family import list_members
-from scopes.sync.fetch import Fetched, fetch
+from scopes.sync.fetch import FETCH_COLUMNS, Fetched, fetch
 from scopes.sync.grown_tips import has_diverged
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
 from scopes.sync.purge_notes import JoinGate
@@ -47,13 +48,62 @@ class PulledBranch(NamedTuple):
     reason: str | None = None
     operation: OperationId | None = None
 
+    @property
+    def name(self) -> str:
+        """The conversation and the branch."""
+        return f"{self.conversation}/{self.branch}"
+
+    @property
+    def why(self) -> str:
+        """Why it was not changed, or the number of open conflicts."""
+        return self.reason or (f"{self.conflicts} {plural(self.conflicts, 'conflict')}" if self.conflicts else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pulled(Result):
     """What was fetched, and the branches that were merged."""
 
-    fetched: Fetched
-    branches: tuple[PulledBranch, ...]
+    kind = "pull"
+    rows_in = "rows"
+    is_one_row = True
+    columns = FETCH_COLUMNS
+    further = (
+        Rows(
+            "merges",
+            (
+                Column("name", "Branch", "branch"),
+                Column("state", form="state"),
+                Column("source", "With"),
+                Column("messages", form="count"),
+                Column("why", "Reason", "below"),
+            ),
+        ),
+    )
+
+    fetched: Fetched = field(metadata=INLINE)
+    branches: tuple[PulledBranch, ...] = field(metadata=named("merges"))
+
+    @property
+    def rows(self) -> tuple[FetchedConversation, ...]:
+        """What was fetched."""
+        return self.fetched.conversations
+
+    @property
+    def operation(self) -> OperationId | None:
+        """One of the operations that undo takes back."""
+        return next(filter(None, (self.fetched.operation, *(each.operation for each in self.branches))), None)
+
+    @property
+    def sentence(self) -> str:
+        """What is new in the list of the remote, or that nothing is new."""
+        return self.remark
+
+    @property
+    def remark(self) -> str:
+        """The same for a pipe."""
+        is_about_all = not self.fetched.conversations and not (self.fetched.listed and any(self.fetched.listed))
+        since = " since the last fetch" if self.branches and is_about_all else ""
+        return f"{self.fetched.remark}{since}"
 
     @property
     def exit_code(self) -> int:

@@ -145,7 +145,7 @@ def _push_to_members(
 def _choose(repository: Repository, members: Sequence[Remote], selection: Selection) -> list[ConversationId]:
     names = [member.name for member in members]
     if not selection.is_empty:
-        return choose_to_send(repository, selection, *names)
+        return choose_to_send(repository, selection)
     shared = list_shared(repository, *names)
     if not shared:
         hint = "name conversations, or use --project DIR, --since or --all"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.result import Note, Result, first_few, plural
+from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, Rows, first_few, plural
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import describe_changes
 from scopes.sync.remotes import Remote
-from scopes.sync.source_push import PushedSources
+from scopes.sync.source_push import SOURCE_COLUMNS, PushedSources
 from scopes.sync.unmerged import UnmergedBranch
 
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
@@ -26,7 +26,8 @@ class ReplacedBranch(NamedTuple):
     messages: int
 
 
-class PushedConversation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PushedConversation:
     """Result of pushing one conversation.
 
     status: `refused` by the remote or by scopes, for the `reason`; `deleted` on the remote, and nothing is new here
@@ -47,10 +48,33 @@ class PushedConversation(NamedTuple):
     diverged: tuple[BranchName, ...] = ()
     reason: str | None = None
     behind: tuple[BranchName, ...] = ()
-    unsent: tuple[BranchName, ...] = ()
-    replaced: tuple[ReplacedBranch, ...] = ()
-    restored: tuple[BranchName, ...] = ()
-    unmerged: tuple[UnmergedBranch, ...] = ()
+    unsent: tuple[BranchName, ...] = field(default=(), metadata=OMIT_EMPTY)
+    replaced: tuple[ReplacedBranch, ...] = field(default=(), metadata=OMIT_EMPTY)
+    restored: tuple[BranchName, ...] = field(default=(), metadata=HIDDEN)
+    unmerged: tuple[UnmergedBranch, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def state(self) -> str:
+        """The status; or that it was forced, or left as it is, of which only the metadata may have been sent."""
+        return "forced" if self.replaced else "left" if self.diverged and not self.messages else self.status
+
+    @property
+    def why(self) -> str:
+        """Why something was not sent, or what was sent that is no message."""
+        if self.reason and not (self.replaced or self.restored):
+            return self.reason
+        found = []
+        if self.restored:
+            found.append(f"sent again: {', '.join(self.restored)}")
+        if self.replaced:
+            found.append(f"removed there: {', '.join(f'{each.messages} of {each.branch}' for each in self.replaced)}")
+        if self.status == "updated" and not (self.messages or self.diverged or self.replaced or self.restored):
+            found.append("metadata or branches only")
+        if self.diverged:
+            found.append(f"left as they are: {', '.join(self.diverged)}")
+        if self.behind:
+            found.append(f"behind: {', '.join(self.behind)}")
+        return "; ".join([*found, *([self.reason] if self.reason else [])])
 
     @property
     def is_shown(self) -> bool:
@@ -66,13 +90,47 @@ class Pushed(Result):
     original files; `purged` are the roots of conversations that were purged here as a whole, and were deleted there.
     """
 
+    kind = "push"
+    rows_in = "rows"
+    is_one_row = True
+    columns = (
+        Column("conversation", form="branch"),
+        Column("state", form="state"),
+        Column("branches", form="count"),
+        Column("messages", form="count"),
+        Column("why", "Reason", "below"),
+    )
+    further = (Rows("sources", SOURCE_COLUMNS),)
+
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
     remote: str
     address: str
     conversations: tuple[PushedConversation, ...]
     unchanged: int
-    dry_run: bool = False
-    sources: tuple[PushedSources, ...] = ()
-    purged: tuple[Oid, ...] = ()
+    sources: tuple[PushedSources, ...] = field(default=(), metadata=OMIT_EMPTY)
+    purged: tuple[Oid, ...] = field(default=(), metadata=HIDDEN)
+
+    @property
+    def rows(self) -> list[PushedConversation]:
+        """The conversations, but not one of which only messages that may still grow were not sent: a note names it."""
+        return [row for row in self.conversations if row.is_shown]
+
+    @property
+    def sentence(self) -> list[str]:
+        """What was not sent."""
+        return self.remark
+
+    @property
+    def remark(self) -> list[str]:
+        """The same for a pipe."""
+        lines = [f"nothing was sent to {self.remote}: this was a dry run"] if self.dry_run else []
+        if self.unchanged:
+            seen = " when it was last seen" if self.dry_run else ""
+            number = f"{self.unchanged} {plural(self.unchanged, 'conversation')}"
+            lines.append(f"{self.remote} had everything of {number}{seen}")
+        elif not self.conversations:
+            lines.append("there was no conversation to push")
+        return lines
 
     @property
     def exit_code(self) -> int:

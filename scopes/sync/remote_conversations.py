@@ -8,7 +8,7 @@ the beginning of its first prompt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from shlex import quote
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from scopes.conversation.list import list_conversations
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.handles import PROMPT, TITLE, Heading
 from scopes.ids import ConversationId, Oid
-from scopes.result import Note, Result, plural
+from scopes.result import HIDDEN, Column, Note, Result, plural, shown
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_here import find_deletion
@@ -54,6 +54,18 @@ class RemoteConversation(NamedTuple):
     activity: str
     title_source: str | None = None
 
+    @property
+    @shown
+    def id(self) -> ConversationId | None:
+        """The conversation, under the name that a list of what is here has for it."""
+        return self.conversation
+
+    @property
+    @shown
+    def last_activity(self) -> str:
+        """The same for the activity."""
+        return self.activity
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteConversationList(Result):
@@ -64,10 +76,41 @@ class RemoteConversationList(Result):
     words: what was searched in titles; None for a list
     """
 
+    kind = "remote-conversations"
+    rows_in = "conversations"
+    columns = (
+        Column("root", form="id"),
+        Column("conversation", "ID"),
+        Column("title"),
+        Column("messages", form="count"),
+        Column("branches", form="count"),
+        Column("activity", form="time"),
+        Column("remote"),
+    )
+
     conversations: tuple[RemoteConversation, ...]
     seen: Mapping[str, str]
     more: int = 0
-    words: tuple[str, ...] | None = None
+    words: tuple[str, ...] | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    def sentence(self) -> str:
+        """How many the limit left out."""
+        number = len(self.conversations)
+        limit = f"{number} of {number + self.more:,} conversations; all: --all" if self.more else ""
+        return self.remark or limit
+
+    @property
+    def remark(self) -> str:
+        """That there is none."""
+        nothing = "the remote has no conversation" if self.words is None else "no title has these words"
+        return "" if self.conversations else nothing
+
+    @property
+    def next_step(self) -> str:
+        """How to read one that is not here."""
+        is_away = any(row.conversation is None for row in self.conversations)
+        return "read one, which fetches it: scopes log ROOT" if is_away else ""
 
     @property
     def exit_code(self) -> int:

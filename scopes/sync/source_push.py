@@ -16,7 +16,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.purge.being_sent import begin_to_send, end_to_send
 from scopes.purge.on_remotes import SOURCES_THERE, forget_values, keep_value, read_values
 from scopes.purge.purged_values import read_purged_values
-from scopes.result import Note, first_few, plural
+from scopes.result import Column, Note, first_few, plural
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.objects import Objects, ObjectsInMemory
@@ -36,6 +36,13 @@ from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, remote_option
 
 TRIES: Final = 5
+SOURCE_COLUMNS: Final = (
+    Column("conversation", form="branch"),
+    Column("what"),
+    Column("status", "State", "state"),
+    Column("files", form="count"),
+    Column("reason", form="below"),
+)
 SourcesStatus: TypeAlias = Literal["new", "updated", "refused", "deleted"]
 
 
@@ -49,6 +56,11 @@ class PushedSources(NamedTuple):
     status: SourcesStatus
     files: int = 0
     reason: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What was pushed."""
+        return "original files"
 
 
 class _Change(NamedTuple):

@@ -8,12 +8,11 @@ from datetime import date, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.clock import local_day
-from scopes.conversation.list import find_project_names
 from scopes.errors import Corrupt, Invalid
 from scopes.history.handles import resolve_scope
 from scopes.ids import ConversationId
 from scopes.result import Note, Result, few
-from scopes.store.projects import ChosenProject
+from scopes.store.projects import Project, find_project_names
 from scopes.store.repository import Repository
 from scopes.usage.amounts import QUARTER_SECONDS, Amounts, plus
 from scopes.usage.prices import UNITS, PriceTable
@@ -41,7 +40,7 @@ class UsageRequest(NamedTuple):
     since: int | None = None
     until: int | None = None
     conversations: tuple[str, ...] | None = None
-    projects: tuple[ChosenProject, ...] = ()
+    projects: tuple[Project, ...] = ()
     model: str | None = None
     agent: str | None = None
     utc: bool = False

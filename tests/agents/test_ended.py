@@ -256,7 +256,7 @@ def test_a_program_gets_nothing_that_has_ended(team, tmp_path):
 def test_the_reason_is_shown_on_a_terminal_and_in_json(team):
     applied(team, proposed(team))
     found = read_inbox(team, "ann", everything=True)
-    assert ", the proposal is applied" in seen(found, 120)
+    assert "the proposal is applied" in seen(found, 120)
     assert "scopes inbox ann --all --ack" in seen(found), "--ack alone takes nothing if all has ended"
     assert len(piped(found).splitlines()[0].split("\t")) == 6, "the columns in a pipe stay"
     with_reason = piped(WithOptions(found, ViewOptions(ended=True)))

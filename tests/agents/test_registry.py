@@ -187,11 +187,11 @@ def test_a_change_that_changes_nothing_is_no_operation(repository):
 def test_participants_are_known_without_a_registration(repository):
     history(repository, "main: a b")
     register(repository, "planner", capabilities=["plan"])
-    rows = [(row.name, row.agent is not None, row.conversations) for row in list_agents(repository).rows]
+    rows = [(row.name, row.agent is not None, row.conversations) for row in list_agents(repository).agents]
     assert rows == [("planner", True, 0), ("carol", False, 1)]
     assert show_agent(repository, "carol").row.conversations == 1
     register(repository, "carol")
-    assert [row.name for row in list_agents(repository).rows] == ["planner", "carol"]
+    assert [row.name for row in list_agents(repository).agents] == ["planner", "carol"]
     assert show_agent(repository, "carol").row.agent.number == 2
     with pytest.raises(NotFound):
         show_agent(repository, "nobody")

@@ -30,8 +30,8 @@ def test_agents_are_registered_and_listed(store):
         "ann", capabilities=["review"], dependencies=["Seeds"], metadata={"model": "m"}, description="reviews"
     )
     assert (made.change, made.agent.number, made.agent.metadata) == ("registered", 1, {"model": "m"})
-    assert [row.name for row in store.agents(available=True).rows] == ["ann"]
-    assert store.agents(capability="@fly").rows == ()
+    assert [row.name for row in store.agents(available=True).agents] == ["ann"]
+    assert store.agents(capability="@fly").agents == ()
 
 
 def test_a_message_is_sent_as_on_the_command_line(team, same):
@@ -74,13 +74,13 @@ def test_a_proposal_is_made_as_on_the_command_line(team, same):
 
 def test_a_proposal_goes_its_way(ready):
     made = ready.propose("task/42", {"status": "done"}, append={"labels": "ui"}, author="ann")
-    assert [row.proposal.id for row in ready.proposals().rows] == [made.id]
+    assert [row.proposal.id for row in ready.proposals().proposals] == [made.id]
     done = ready.accept_proposal(made.id, feedback="go", rating=4)
     assert (done.proposal.state, [each.after for each in done.values]) == ("applied", ["done", ["ui"]])
     history = [event.decision for event in ready.proposal(made.id).history]
     assert history == ["create", "accept", "apply"]
-    assert ready.proposals().rows == ()
-    assert len(ready.proposals(include_closed=True).rows) == len(ready.proposals(state="applied").rows) == 1
+    assert ready.proposals().proposals == ()
+    assert len(ready.proposals(include_closed=True).proposals) == len(ready.proposals(state="applied").proposals) == 1
 
 
 def test_a_proposal_is_rejected_or_applied_later(ready):
@@ -106,14 +106,14 @@ def test_a_fact_is_proposed_as_on_the_command_line(team, same):
 
 def test_a_proposed_fact_becomes_a_fact_only_by_its_validation(ready):
     ready.propose_fact("seeds", "fast", id="fast")
-    assert (ready.facts().rows, len(ready.proposed_facts().rows)) == ((), 1)
+    assert (ready.facts().facts, len(ready.proposed_facts().proposals)) == ((), 1)
     assert isinstance(ready.fact("fast"), scopes.ProposedFactView)
     fact = ready.promote_fact("fast").fact
     assert (type(fact), fact.validation) == (scopes.Fact, "rules")
     ready.propose_fact("Seeds", "slow", id="fast")
     with pytest.raises(scopes.ValidationError, match="with other content"):
         ready.accept_fact("fast")
-    assert [row.fact.content for row in ready.facts("Seeds").rows] == ["fast"]
+    assert [row.fact.content for row in ready.facts("Seeds").facts] == ["fast"]
 
 
 def test_people_decide_about_facts(ready):
@@ -121,7 +121,7 @@ def test_people_decide_about_facts(ready):
         ready.propose_fact("Seeds", name, id=name, author="ann")
     assert ready.accept_fact("a", "measured").decision.actor == "user"
     assert ready.reject_fact("b", "no", author="carol").proposal.state == "rejected"
-    assert [row.state for row in ready.proposed_facts(include_all=True).rows] == ["rejected"]
+    assert [row.state for row in ready.proposed_facts(include_all=True).proposals] == ["rejected"]
     assert isinstance(ready.fact("Seeds/a"), scopes.FactView)
 
 

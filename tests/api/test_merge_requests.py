@@ -42,7 +42,7 @@ def test_the_requester_is_the_author_of_the_store(changed, open_again):
 def test_requests_are_listed_by_state(requested, same, state):
     words = ("mr", "list", requested.id, *(() if state is None else ("--state", state)))
     listed = same(words, lambda talk: talk.merge_requests(state=state))
-    assert len(listed.rows) == (state in {None, "open", "all"})
+    assert len(listed.merge_requests) == (state in {None, "open", "all"})
 
 
 def test_a_store_lists_the_requests_of_all_conversations(requested, store):
@@ -51,8 +51,8 @@ def test_a_store_lists_the_requests_of_all_conversations(requested, store):
     other.create_branch("fix")
     other.append("more")
     other.open_merge_request("fix", "Another one")
-    assert [row.request.title for row in store.merge_requests().rows] == ["Another one", "Session cookies"]
-    assert [row.conversation for row in store.merge_requests(state="all").rows] == [other.id, requested.id]
+    assert [row.request.title for row in store.merge_requests().merge_requests] == ["Another one", "Session cookies"]
+    assert [row.conversation for row in store.merge_requests(state="all").merge_requests] == [other.id, requested.id]
 
 
 @pytest.mark.parametrize("name", ["number", "text", "id", "prefix"])
@@ -113,7 +113,7 @@ def test_each_step_is_undone(requested, store, talk):
     store.undo()
     assert talk.merge_request(1).row.state == "open"
     store.undo()
-    assert talk.merge_requests(state="all").rows == ()
+    assert talk.merge_requests(state="all").merge_requests == ()
 
 
 REFUSED = {

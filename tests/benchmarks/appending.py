@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scopes.cli.append_input import append_all_lines
+from scopes.cli.append_input import LineReader
 from scopes.conversation.append import append
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import STATE_DIRECTORY, read_message_bytes
@@ -72,7 +72,7 @@ def _measure_many(work: Workspace) -> Row:
 
 def _append_documents(store: str, documents: Iterable[dict[str, str]]) -> None:
     branch = StoreHandle(open_store(store, FULL)).branch(_CONVERSATION, None)
-    assert list(append_all_lines(branch, enumerate(documents, 1)))
+    assert list(LineReader(branch).append_all(enumerate(documents, 1)))
 
 
 class Race:

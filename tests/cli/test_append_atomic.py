@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+import pytest
+
 from tests.support.store import assert_sound
 
 LINES = [json.dumps({"author": "carol", "text": f"line {number}"}) for number in (1, 2, 3)]
@@ -98,3 +100,34 @@ def list_packs(conversation):
 def count_loose(conversation):
     top = os.path.join(conversation.store, "objects")
     return sum(len(os.listdir(os.path.join(top, name))) for name in os.listdir(top) if len(name) == 2)
+
+
+@pytest.mark.every_case("line by line, and all at once")
+@pytest.mark.parametrize("words", [(), ("--atomic",)])
+def test_a_line_with_an_id_of_its_writer_is_stored_once(conversation, words):
+    """S4-52: a repeated line was a second message."""
+    before = conversation.texts()
+    lines = [json.dumps({"id": f"run-7/{number}", "author": "carol", "text": f"line {number}"}) for number in (1, 2)]
+    first = append(conversation, *lines, lines[0], words=words)
+    assert conversation.texts() == [*before, "line 1", "line 2"]
+    assert [line.get("recorded") for line in first] == [None, None, "earlier"]
+    again = append(conversation, *lines, words=words)
+    assert [line["id"] for line in again] == [line["id"] for line in first[:2]]
+    assert {line["recorded"] for line in again} == {"earlier"}
+    assert conversation.texts() == [*before, "line 1", "line 2"]
+    conversation.run("undo")
+    assert conversation.texts() == before
+    other = conversation.run("new", "--json")["id"]
+    given = "".join(f"{line}\n" for line in lines)
+    assert "recorded" not in conversation.run("append", other, "--jsonl", "-", "--json", given=given)[0]
+
+
+def test_a_key_that_no_message_has_is_named_and_refused_if_that_is_wanted(conversation):
+    before = conversation.texts()
+    line = json.dumps({"author": "carol", "text": "x", "txet": "y"})
+    done = conversation.run_main("append", conversation.id, "--jsonl", "-", "--strict", given=LINES[0] + "\n" + line)
+    assert (done.returncode, "line 2: unknown key 'txet'" in done.stderr) == (2, True)
+    assert conversation.texts() == [*before, "line 1"]
+    done = conversation.run_main("append", conversation.id, "--jsonl", "-", given=line)
+    assert (done.returncode, "no message has such a key: txet (line 1)" in done.stderr) == (0, True)
+    assert conversation.texts() == [*before, "line 1", "x"]

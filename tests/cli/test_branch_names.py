@@ -92,3 +92,10 @@ def test_a_command_that_reads_takes_the_beginning_of_a_name(conversation):
     """S4-55."""
     conversation.append("fix", "more")
     assert "more" in conversation.run("conv", "log", "conv-001/fi")
+
+
+def test_a_row_and_json_have_one_word_for_the_status(conversation):
+    """S4-8."""
+    rows = [line.split("\t")[5] for line in conversation.run("branch", conversation.id).splitlines()]
+    assert rows == [each["status"] for each in conversation.run("branch", conversation.id, "--json")["branches"]]
+    assert set(rows) == {"active"}

@@ -174,7 +174,6 @@ def test_the_hint_about_a_missing_store_keeps_the_given_path(tmp_path):
     [
         ("cherry-pick nonsense", 4, "there is no message 'nonsense'"),
         ("log main conv-001", 2, "name it first: scopes log conv-001 main"),
-        ("tag good", 4, "to tag the last message of the latest conversation: scopes tag @ good"),
         ("amend conv-001 fix", 2, "for example: scopes amend conv-001 fix 'the new text'"),
         ("branch conv-001 --from main", 2, "scopes branch conv-001 NAME --from main, or give --purpose or --agent"),
         ("search tea --since 2026-02-28 --until 2026-02-01", 2, "--since '2026-02-28' is after --until '2026-02-01'"),

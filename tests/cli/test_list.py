@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.cli.running import imported
+from scopes.clock import parse_time
+from tests.cli.running import PRODUCT, imported, scopes
+from tests.cli.test_import_projects import write_session
 from tests.support.store import git
 
 LIST = ("conv", "list")
@@ -136,3 +140,28 @@ def test_deleted_conversations_are_listed_on_request(shop, cache):
     shop.run("undo", row["operation"], "--json")
     assert shop.run("list", "--deleted") == ""
     assert shop.run_refused("list", "--deleted", "-n", "1", code=2)["hint"] == "leave them out"
+
+
+def test_a_pipe_and_json_have_one_order_and_one_last_activity(tmp_path):
+    """S4-53: messages may be older than their conversation, which may have begun in another time zone."""
+    store = ("--store", str(tmp_path / "store.git"))
+
+    def run(*words):
+        done = scopes(*store, *words, table=PRODUCT, env={"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": ""})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for name, time in (
+        ("a", "2026-05-01T12:00:00.900+02:00"),
+        ("b", "2026-05-01T11:00:00.5Z"),
+        ("c", "2026-05-01T09:00:00Z"),
+    ):
+        run("import", str(write_session(tmp_path, name, f"s-{name}", "/gone/shop", name, timestamp=time)))
+    run("new")
+    run("append", "conv-004", "earlier", "--time", "2020-01-01T00:00:00Z")
+    piped = [line.split("\t") for line in run("list").splitlines()]
+    rows = json.loads(run("list", "--json"))["conversations"]
+    assert [(line[0], line[3]) for line in piped] == [(row["id"], row["last_activity"]) for row in rows]
+    assert [row["id"] for row in rows] == ["conv-004", "conv-002", "conv-001", "conv-003"]
+    assert parse_time(rows[2]["last_activity"]) == parse_time("2026-05-01T10:00:00.9Z")
+    assert rows[2]["last_activity"].endswith("Z")

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from tests.cli.running import PRODUCT, command_line, environment
+from tests.support.store import git
 
 
 @pytest.fixture
@@ -153,6 +154,13 @@ def test_a_rule_may_forbid_the_merge(conflicting):
     conflicting.run("config", "scopes.merge.rule.decision-disagreement", "fail")
     error = conflicting.run_refused("conv", "merge", conflicting.id, "--source", "fix", code=1)
     assert "decision-disagreement" in error["message"]
+
+
+def test_a_rule_for_no_type_of_conflict_is_refused_wherever_it_was_set(conflicting):
+    """A10: `git config` writes the same file."""
+    git(conflicting.store, "config", "scopes.merge.rule.nosuch", "first")
+    error = conflicting.run_refused("conv", "merge", conflicting.id, "--source", "fix", code=2)
+    assert error["message"] == "'nosuch' is not a valid conflict type"
 
 
 MIXTURES = {

@@ -75,4 +75,4 @@ def test_a_request_shows_the_files_that_both_sides_changed(conversation):
     opened(conversation)
     shown = conversation.run("mr", "show", conversation.id, "1", "--json")
     assert [each["path"] for each in shown["files"]] == ["a.py"]
-    assert "a.py: both edited" in conversation.run_main("mr", "show", conversation.id, "1").stderr
+    assert "a.py: both edited" in conversation.run("mr", "show", conversation.id, "1")

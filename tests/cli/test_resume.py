@@ -87,10 +87,11 @@ def test_without_a_name_no_conversation_of_another_project_is_taken(shop, tmp_pa
     (tmp_path / "shop/src").mkdir()
     done = in_pipe(shop, "-C", str(tmp_path / place), "resume")
     assert (done.returncode, done.stdout) == (4, "")
-    error, newest, listed = done.stderr.splitlines()
-    assert error == f"error: there is no conversation of {os.path.normpath(tmp_path / place)}"
-    assert newest == f"hint: the newest of all is conv-002, of {shop.project}: scopes resume conv-002"
-    assert listed.endswith("list them: scopes list")
+    name = (tmp_path / place).resolve().name
+    assert done.stderr.splitlines() == [
+        f"error: no conversation of this project ({name}); the newest of all is conv-002",
+        "hint: list them: scopes list --project all",
+    ]
     assert in_pipe(shop, "-C", str(tmp_path / place), "resume", "conv-002").returncode == 0
 
 

@@ -76,10 +76,10 @@ def test_messages_around_a_hit_are_shown(searchable):
 
 
 def test_in_a_pipe_the_coverage_is_on_standard_error(searchable):
-    for words, note in ((("parser", "-n", "0"), "1 found, 0 shown; searched 3"), (("xyzzy",), "0 found; searched 3")):
+    for words, note in ((("parser", "-n", "0"), "0 of 1: -n"), (("xyzzy",), "0 found")):
         done = searchable.run_process("conv", "search", *words)
         assert (done.returncode, done.stdout) == (1, "")
-        assert f"note: {note} messages on 2 branches of 1 conversation" in done.stderr
+        assert f"note: {note} · searched 3 messages of 1 conversation" in done.stderr
         assert searchable.run_process("conv", "search", *words, "--quiet").stderr == ""
 
 

@@ -85,6 +85,7 @@ def test_a_branch_that_was_deleted_here_is_got_again(run, shared):
     assert "an idea" in run("log", "conv-001/try", store="b").stdout
 
 
+@pytest.mark.every_case("each reads its words on its own")
 @pytest.mark.parametrize("verb", ["push", "fetch", "pull"])
 def test_a_remote_behind_the_names_is_named_first_instead(run, shared, verb):
     refused = run(verb, "conv-001", "origin", code=4).stderr

@@ -123,7 +123,7 @@ def test_what_cannot_be_opened_writes_nothing(team, fields, error, text):
 def test_who_joins_is_listed_and_has_read_the_request(team):
     opened(team, "ann", "bob")
     join(team, CONV, author=ANN)
-    (row,) = list_collaborations(team).rows
+    (row,) = list_collaborations(team).collaborations
     assert [(each.name, each.messages, each.is_unread) for each in row.participants] == [
         ("lead", 1, False), ("ann", 1, False), ("bob", 0, True),
     ]  # fmt: skip
@@ -174,8 +174,8 @@ def test_a_damaged_argument_keeps_what_can_be_read():
 def test_a_closed_collaboration_takes_no_more_and_is_listed_on_request(team):
     opened(team)
     assert close(team, CONV, author=LEAD, outcome="JWT").outcome == "JWT"
-    assert list_collaborations(team).rows == ()
-    (row,) = list_collaborations(team, everything=True).rows
+    assert list_collaborations(team).collaborations == ()
+    (row,) = list_collaborations(team, everything=True).collaborations
     assert (row.outcome, row.closed is not None) == ("JWT", True)
     for function in (join, close):
         with pytest.raises(Refused, match="is closed since"):
@@ -237,7 +237,7 @@ def test_who_is_asked_to_decide_finds_it_in_the_inbox(team):
 
 def test_a_branch_of_that_purpose_without_a_request_is_no_collaboration(team):
     branch(team, CONV, purpose="collaboration", name="talk")
-    assert list_collaborations(team, everything=True).rows == ()
+    assert list_collaborations(team, everything=True).collaborations == ()
     with pytest.raises(NotFound, match="conv-001/talk is not a collaboration"):
         show_collaboration(team, CONV, "talk")
 

@@ -58,7 +58,10 @@ def opened(repository, kind="consensus"):
 
 
 def states(repository, **options):
-    return [(each.branch, each.status, each.merged_into) for each in list_collaborations(repository, **options).rows]
+    return [
+        (each.branch, each.status, each.merged_into)
+        for each in list_collaborations(repository, **options).collaborations
+    ]
 
 
 def decide(repository, where, author, decision):

@@ -203,8 +203,8 @@ def observe(repository):
         for entry in walk_entries(registry, number):
             state["inbox", number, entry.sequence] = (entry.conversation, entry.queued)
     for conversation in CONVERSATIONS:
-        state |= {("fact", conversation, row.fact.id): True for row in list_facts(repository, conversation).rows}
-        proposed = list_proposed(repository, conversation).rows
+        state |= {("fact", conversation, row.fact.id): True for row in list_facts(repository, conversation).facts}
+        proposed = list_proposed(repository, conversation).proposals
         state |= {("proposed", conversation, row.proposal.id): True for row in proposed}
         store = FactStore(repository, StoreHandle(repository).conversation(conversation).id)
         version, decisions = store.read_context().version, store.walk_decisions()

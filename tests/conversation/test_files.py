@@ -14,6 +14,8 @@ from scopes.conversation.stats import files
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 from scopes.model.message import Author, FileTouch, Message, Part, file_operations
+from tests.render.rendering import piped, seen_lines
+from tests.render.results import SAMPLES
 from tests.support.history import history, say
 
 
@@ -167,3 +169,21 @@ def test_a_file_used_by_a_tool_is_attributed_to_the_calling_agent(repository):
     for path in ("a.py", "b.py"):
         append(repository, "conv-001", replace(answer, id=new_id(), files=(FileTouch(path, "edit"),)))
     assert {row.last_author for row in files(repository, "conv-001").files} == {"codex"}
+
+
+def test_a_pipe_has_a_row_for_each_file_and_a_template_reads_its_messages():
+    """S1-20: file to messages."""
+    files = SAMPLES["files"]["files"]
+    assert piped(files) == "src/login.py\tedit:2,read:1\t2\t2025-12-31T22:31:00Z\tplanner\n"
+    assert piped(files, template="{path} {message_ids}") == f"src/login.py {','.join(files.files[0].messages)}\n"
+
+
+def test_people_see_paths_in_the_project_whole_and_which_branches_are_covered():
+    """D7, D11: files covered all branches without a word, and the names of the files were cut off."""
+    files = SAMPLES["files"]["files"]
+    path = f"/home/carol/shop/{'deep/' * 20}tests/test_login.py"
+    found = replace(files, files=(replace(files.files[0], path=path),), cwd="/home/carol/shop", branches=("a", "b"))
+    lines = seen_lines(found, 80)
+    shown = "".join(line.split()[0] for line in lines[1:-1])
+    assert shown == path.removeprefix("/home/carol/shop/")
+    assert lines[-1] == "on all 2 branches of conv-001"

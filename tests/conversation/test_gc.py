@@ -165,7 +165,7 @@ def test_a_dry_run_says_what_would_be_deleted_and_changes_nothing(repository):
     planned = gc(repository, expire_before="now", dry_run=True)
     assert (refs(repository), list_operations(repository), loose_objects(repository)) == (before, log, loose)
     assert (planned.dry_run, planned.loose_objects, planned.bytes_after) == (True, loose, None)
-    assert planned.operations[0].id == deleted.operation
+    assert planned.operations[0] == deleted.operation
     assert set(planned.refs) == {ref for ref in before if "/trash/" in ref}
     done = gc(repository, expire_before="now")
     assert (done.expired_operations, done.expired_refs) == (planned.expired_operations, planned.expired_refs) == (4, 3)

@@ -130,8 +130,8 @@ def test_unknown_fields_survive_a_merge_and_a_close(repository, branches):
 @pytest.mark.parametrize("state", ["draft", "MERGED", "Open", CONTROL])
 def test_a_request_in_a_state_of_a_later_version_is_listed_and_not_merged(repository, branches, state):
     received(repository, document(branches, state=state))
-    assert [row.state for row in list_merge_requests(repository, "conv-001", state="all").rows] == [state]
-    assert list_merge_requests(repository, "conv-001").rows == ()
+    assert [row.state for row in list_merge_requests(repository, "conv-001", state="all").merge_requests] == [state]
+    assert list_merge_requests(repository, "conv-001").merge_requests == ()
     for action in (
         lambda: merge_request(repository, "conv-001", "1"),
         lambda: close_merge_request(repository, "conv-001", "1", author=CAROL),
@@ -147,12 +147,12 @@ def test_two_documents_with_one_number_are_named_by_their_ids(repository, branch
     received(repository, document(branches))
     received(repository, document(branches, id="abcxyz"), name="abcxyz")
     received(repository, document(branches, title="Copy"), name="zzz")
-    assert len(list_merge_requests(repository, "conv-001").rows) == 2
+    assert len(list_merge_requests(repository, "conv-001").merge_requests) == 2
     with pytest.raises(Ambiguous, match="matches 2 merge requests") as error:
         show_merge_request(repository, "conv-001", "1")
     assert "abcdefab, abcxyz" in error.value.hint
     merge_request(repository, "conv-001", "abcx")
-    assert {row.state for row in list_merge_requests(repository, "conv-001", state="all").rows} == {"merged"}
+    assert {row.state for row in list_merge_requests(repository, "conv-001", state="all").merge_requests} == {"merged"}
 
 
 def test_equal_requests_of_two_machines_are_completed_by_one_merge(repository, branches):
@@ -191,7 +191,7 @@ def test_many_requests_are_listed_in_order(repository, branches):
         tx = Transaction(repository, "conv-001")
         tx.move_ref(refs.meta_ref("conv-001"), before, commit)
         tx.commit("fetch", "received")
-    numbers = [row.request.number for row in list_merge_requests(repository, "conv-001").rows]
+    numbers = [row.request.number for row in list_merge_requests(repository, "conv-001").merge_requests]
     assert numbers == list(range(200, 0, -1))
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.cli.arguments import choose_name
 from scopes.clock import parse_time
 from scopes.conversation.append import append
 from scopes.conversation.branch import abandon, list_branches, switch, tag
@@ -20,7 +19,7 @@ from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.names import read_active_branch
 from scopes.model.conversation import Root
 from scopes.model.message import Author
-from scopes.store.projects import find_project
+from scopes.store.projects import find_project, read_project
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
 
@@ -212,15 +211,15 @@ CONDITIONS = {
     "limit": (ListFilter(limit=1), ["conv-003"], 2),
     "since": (ListFilter(since=parse_time("2026-03-02T00:00:00Z")), ["conv-003", "conv-002"], 0),
     "agent": (ListFilter(agent="BOB", limit=1), ["conv-003"], 1),
-    "project by name": (ListFilter(projects=(choose_name("Shop"),)), ["conv-003", "conv-001"], 0),
+    "project by name": (ListFilter(projects=(read_project("Shop", "/"),)), ["conv-003", "conv-001"], 0),
     "several projects": (
-        ListFilter(projects=(choose_name("shop"), choose_name("site")), limit=2),
+        ListFilter(projects=(read_project("shop", "/"), read_project("site", "/")), limit=2),
         ["conv-003", "conv-002"],
         1,
     ),
     "model": (ListFilter(model="m-"), ["conv-002", "conv-001"], 0),
     "tag": (ListFilter(tag="good"), ["conv-003"], 0),
-    "two conditions": (ListFilter(agent="bob", projects=(choose_name("site"),)), ["conv-002"], 0),
+    "two conditions": (ListFilter(agent="bob", projects=(read_project("site", "/"),)), ["conv-002"], 0),
     "nothing": (ListFilter(agent="carol"), [], 0),
 }
 

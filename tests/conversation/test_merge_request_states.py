@@ -66,7 +66,7 @@ def shown(repository, name="1"):
 
 def states(repository):
     """Return the states by number, of the list and of each view: both are always the same."""
-    rows = list_merge_requests(repository, "conv-001", state="all").rows
+    rows = list_merge_requests(repository, "conv-001", state="all").merge_requests
     assert [shown(repository, row.request.id).row for row in rows] == list(rows)
     return {row.request.number: row.state for row in rows}
 
@@ -302,7 +302,7 @@ def test_renamed_branches_keep_an_open_request_and_leave_an_ended_one(repository
     rename_branch(repository, "conv-001", "fix", "login")
     named = {
         row.request.number: (row.request.source, row.request.target)
-        for row in list_merge_requests(repository, "conv-001", state="all").rows
+        for row in list_merge_requests(repository, "conv-001", state="all").merge_requests
     }
     assert named == {1: ("fix", "rel"), 2: ("login", "stable")}
     assert merged(repository, "2").branch == "stable"
@@ -364,7 +364,7 @@ def test_an_abandoned_source_can_still_be_merged(repository, branches):
 def test_a_deleted_conversation_takes_its_requests_with_it_and_undo_restores_them(repository, branches):
     opened(repository)
     delete(repository, "conv-001")
-    assert list_merge_requests(repository, state="all").rows == ()
+    assert list_merge_requests(repository, state="all").merge_requests == ()
     undo(repository)
     assert states(repository) == {1: "open"}
 

@@ -53,7 +53,7 @@ def opened(repository, source="fix", title="Fix the login", **options):
 
 def states(repository):
     """Return the states by number."""
-    rows = list_merge_requests(repository, "conv-001", state="all").rows
+    rows = list_merge_requests(repository, "conv-001", state="all").merge_requests
     return {row.request.number: row.state for row in rows}
 
 
@@ -79,7 +79,9 @@ def test_numbers_count_per_conversation_and_are_not_used_again(repository, branc
     assert opened(repository).number == 2
     other = open_merge_request(repository, "conv-002", "other", title="Other", requester=CAROL).row.request
     assert other.number == 1
-    assert [(row.conversation, row.request.number) for row in list_merge_requests(repository, state="all").rows] == [
+    assert [
+        (row.conversation, row.request.number) for row in list_merge_requests(repository, state="all").merge_requests
+    ] == [
         ("conv-002", 1),
         ("conv-001", 2),
         ("conv-001", 1),
@@ -98,7 +100,7 @@ def test_a_title_is_one_line_of_at_most_200_characters(repository, branches, tit
 def test_any_title_is_stored_and_read_again(repository, branches, title):
     request = opened(repository, title=title)
     assert "\n" not in request.title
-    assert list_merge_requests(repository).rows[0].request.title == request.title
+    assert list_merge_requests(repository).merge_requests[0].request.title == request.title
     assert_sound(repository)
 
 
@@ -132,7 +134,7 @@ def test_show_says_what_the_merge_would_do(repository, branches):
     view = shown(repository)
     assert view.outcome == "conflict"
     assert [conflict.key for conflict in view.conflicts] == ["decisions/auth"]
-    assert list_merge_requests(repository).rows[0].state == "open"
+    assert list_merge_requests(repository).merge_requests[0].state == "open"
 
 
 def test_show_knows_a_fast_forward(repository):
@@ -150,7 +152,7 @@ def test_merging_a_request_is_a_merge_that_completes_it(repository, branches):
     assert request.ended is not None
     with pytest.raises(Refused, match="is merged"):
         merge_request(repository, "conv-001", "1")
-    assert list_merge_requests(repository).rows == ()
+    assert list_merge_requests(repository).merge_requests == ()
 
 
 def test_a_fast_forward_completes_a_request(repository):
@@ -253,7 +255,7 @@ def test_a_request_follows_renamed_branches_and_conversations(repository, branch
     opened(repository)
     rename_branch(repository, "conv-001", "fix", "login")
     rename_conversation(repository, "conv-001", "safari")
-    row = list_merge_requests(repository, "safari").rows[0]
+    row = list_merge_requests(repository, "safari").merge_requests[0]
     assert (row.request.source, row.state) == ("login", "open")
     assert isinstance(merge_request(repository, "safari", "1"), Merged)
 
@@ -339,7 +341,7 @@ for count in range(8):
     writers = [Process(code, repository.path, name) for name in ("fix", "other")]
     for writer in writers:
         writer.finish()
-    rows = list_merge_requests(repository, "conv-001", state="all").rows
+    rows = list_merge_requests(repository, "conv-001", state="all").merge_requests
     assert sorted(row.request.number for row in rows) == list(range(1, 17))
     assert {row.request.title for row in rows} == {f"{name} {count}" for name in ("fix", "other") for count in range(8)}
     assert_sound(repository)

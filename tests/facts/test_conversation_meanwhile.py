@@ -56,7 +56,7 @@ def run(store, monkeypatch, tmp_path):
 
 
 def facts_of(repository, conversation):
-    return [row.fact.id for row in list_facts(repository, conversation).rows]
+    return [row.fact.id for row in list_facts(repository, conversation).facts]
 
 
 def test_a_run_follows_a_conversation_that_is_renamed(run, store):

@@ -51,7 +51,7 @@ def store(repository):
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff", b'{"key": 1}', json.dumps(FACT).encode()[:40]])
 def test_a_damaged_fact_is_left_out_and_the_others_are_listed(store, data):
     change_file(store, FACTS, "/one=", data)
-    assert [row.fact.id for row in list_facts(store, CONV).rows] == ["two"]
+    assert [row.fact.id for row in list_facts(store, CONV).facts] == ["two"]
     with pytest.raises(NotFound):
         show_fact(store, CONV, "one")
 
@@ -79,7 +79,7 @@ def test_odd_fields_of_a_context_have_their_defaults(store, field, value):
     document = json.loads(read.context_change(read.read_context()).popitem()[1])
     change_file(store, FACTS, "context.json", {**document, field: value, "later": {}})
     context = FactStore(store, CONV).read_context()
-    assert [row.fact.id for row in list_facts(store, CONV).rows] == ["one", "two"]
+    assert [row.fact.id for row in list_facts(store, CONV).facts] == ["one", "two"]
     assert (context.questions, context.version >= 0, context.cycles >= 0) == ({}, True, True)
     assert context.dirty == (frozenset({"Seeds"}) if field in {"cycles", "dirty"} else frozenset())
 
@@ -182,7 +182,7 @@ def test_without_an_agent_the_eligible_ones_say_how_to_register_one(repository):
 def test_fifty_facts_of_a_cycle_are_one_pack_and_read_as_single_ones(store):
     facts = [{"key": "Signals", "content": f"n{number}"} for number in range(60)]
     done = run_programs(store, CONV, {"ann": f"echo '{json.dumps({'facts': facts})}'"}, RunLimits(all_keys=True))
-    assert (done.added, len(list_facts(store, CONV, key="Signals").rows)) == (60, 60)
+    assert (done.added, len(list_facts(store, CONV, key="Signals").facts)) == (60, 60)
     assert verify(store).findings == ()
 
 

@@ -46,11 +46,11 @@ def suggest(repository, content="it is slow", key="Seeds", fact_id=None, **field
 
 
 def facts(repository):
-    return [(row.fact.key, row.fact.id, row.fact.content) for row in list_facts(repository, CONV).rows]
+    return [(row.fact.key, row.fact.id, row.fact.content) for row in list_facts(repository, CONV).facts]
 
 
 def pending(repository, **options):
-    return [(row.proposal.id, row.state) for row in list_proposed(repository, CONV, **options).rows]
+    return [(row.proposal.id, row.state) for row in list_proposed(repository, CONV, **options).proposals]
 
 
 def paths(repository, ref):
@@ -210,7 +210,7 @@ def test_a_fact_that_was_taken_back_is_listed_on_request(store):
         suggest(store, content, fact_id=fact_id, invalidates=before)
         promote(store, CONV, fact_id)
     assert facts(store) == [("Seeds", "budget-2", "30 days")]
-    rows = {row.fact.id: row.taken_back_by for row in list_facts(store, CONV, everything=True).rows}
+    rows = {row.fact.id: row.taken_back_by for row in list_facts(store, CONV, everything=True).facts}
     assert rows == {"budget": "budget-2", "budget-2": None}
 
 
@@ -272,7 +272,7 @@ def test_what_a_person_asked_to_refine_is_not_promoted_though_the_clock_went_bac
     assert pending(store) == [("slow", "refine")]
     with pytest.raises(Refused, match="carol asked to refine Seeds/slow: how slow"):
         promote(store, CONV, "slow")
-    assert list_facts(store, CONV).rows == ()
+    assert list_facts(store, CONV).facts == ()
 
 
 def test_each_command_is_one_step_of_undo(store):
@@ -309,7 +309,7 @@ def test_facts_follow_a_renamed_conversation_and_a_later_one_of_its_id_has_none(
     suggest(store, fact_id="slow")
     promote(store, CONV, "slow")
     rename_conversation(store, CONV, "login")
-    assert [row.fact.id for row in list_facts(store, "login").rows] == ["slow"]
+    assert [row.fact.id for row in list_facts(store, "login").facts] == ["slow"]
     new(store, conversation_id=CONV)
     assert facts(store) == []
 

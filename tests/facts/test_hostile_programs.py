@@ -54,7 +54,7 @@ def test_a_confidence_that_is_none_is_left_out_and_the_others_stay(run, number):
     done = run(f'{{"facts": [{{"key": "Signals", "content": "x", "confidence": {number}}}, {good}]}}')
     assert [each.outcome for each in done.cycles[0].applied] == ["invalid", "added"]
     assert "is not between 0 and 1" in done.cycles[0].applied[0].reason
-    assert [row.fact.content for row in list_facts(run.repository, CONV).rows] == ["slow", "kept"]
+    assert [row.fact.content for row in list_facts(run.repository, CONV).facts] == ["slow", "kept"]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_name_that_is_too_long_for_a_path_is_left_out_and_the_others_stay(run,
     assert [each.outcome for each in done.cycles[0].applied] == ["invalid", "added"]
     assert reason in done.cycles[0].applied[0].reason
     assert len(done.cycles[0].applied[0].reason) < 1000
-    assert [row.fact.content for row in list_facts(run.repository, CONV).rows] == ["slow", "kept"]
+    assert [row.fact.content for row in list_facts(run.repository, CONV).facts] == ["slow", "kept"]
     assert verify(run.repository).findings == ()
 
 
@@ -121,8 +121,8 @@ def test_a_question_has_an_id_that_a_person_can_type(run, name):
 
 def test_a_question_about_a_key_in_another_case_is_answered_for_that_key(run):
     run({"questions": [{"key": "SEEDS", "id": "drop", "text": "drop?"}]})
-    ((_, question),) = list_proposed(run.repository, CONV).questions
-    assert question.key == "Seeds"
+    (row,) = list_proposed(run.repository, CONV).questions
+    assert row.question.key == "Seeds"
     decide(run.repository, CONV, "drop", "approved", actor="carol", rationale="")
     assert [each.name for each in run({}).cycles[0].ran] == ["ann"]
 
@@ -154,7 +154,7 @@ def test_text_with_control_characters_and_lone_surrogates_is_stored_as_it_is(run
     """Views make it harmless; the store keeps what was said."""
     content = "\ud800 \0 \x1b]0;x\x07 \u202e"
     run({"facts": [{"key": "Signals", "id": "odd", "content": content, "model": "m\ud800\0"}], "traces": ["\ud800\0"]})
-    (fact,) = [row.fact for row in list_facts(run.repository, CONV, key="Signals").rows]
+    (fact,) = [row.fact for row in list_facts(run.repository, CONV, key="Signals").facts]
     assert (fact.content, fact.provenance.model) == (content, "m\ud800\0")
     assert verify(run.repository).findings == ()
 

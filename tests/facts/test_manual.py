@@ -12,7 +12,7 @@ from scopes.facts.decide import accept
 from scopes.facts.programs import read_effects
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
-from scopes.render.text.phrases import confidence
+from scopes.result import confidence
 from tests.facts.statements import agent
 
 MANUAL = dict(split_manual(read_manual(("facts", "run"))))

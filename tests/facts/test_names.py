@@ -136,8 +136,8 @@ def test_a_program_spells_keys_in_any_case(store):
     written = {"facts": [{"key": key, "content": "because"} for key in ("hypotheses", "Hypotheses", "nothing")]}
     done = run_programs(store, CONV, {"ann": f"echo '{json.dumps(written)}'"}, RunLimits())
     assert [each.outcome for each in done.cycles[0].applied] == ["added", "known", "invalid"]
-    assert [row.fact.key for row in list_facts(store, CONV).rows] == ["Hypotheses", "Seeds"]
-    assert list_proposed(store, CONV).rows == ()
+    assert [row.fact.key for row in list_facts(store, CONV).facts] == ["Hypotheses", "Seeds"]
+    assert list_proposed(store, CONV).proposals == ()
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject", "promote"])
@@ -150,7 +150,7 @@ def test_a_decided_name_is_never_taken_for_a_longer_one_that_waits(store, verb):
         for name in ("a1", "Seeds/a1"):
             with pytest.raises(Refused, match=r"Seeds/a1 was rejected|Seeds/a1 is a fact already"):
                 call(store, name)
-    assert {row.proposal.id for row in list_proposed(store, CONV).rows} == {"slow", "a10"}
+    assert {row.proposal.id for row in list_proposed(store, CONV).proposals} == {"slow", "a10"}
 
 
 def test_the_error_is_about_the_exact_name_and_not_about_a_longer_one(store):

@@ -83,7 +83,7 @@ def run(repository, commands, **limits):
 
 
 def facts(repository):
-    return [(row.fact.key, row.fact.id, row.fact.provenance.agent) for row in list_facts(repository, CONV).rows]
+    return [(row.fact.key, row.fact.id, row.fact.provenance.agent) for row in list_facts(repository, CONV).facts]
 
 
 def tree(repository):
@@ -112,7 +112,7 @@ def test_only_what_is_new_is_run_again(store, programs):
     """S2-5: an agent only runs if something it depends on changed."""
     run(store, programs)
     seed(store, "the index is old", "old")
-    assert [(row.agent.name, row.because) for row in list_eligible(store, CONV).rows] == [
+    assert [(row.agent.name, row.because) for row in list_eligible(store, CONV).agents] == [
         ("analyst", ("Seeds",)), ("broken", ("Seeds",)),
     ]  # fmt: skip
     done = run(store, programs)
@@ -202,13 +202,13 @@ def test_a_question_waits_until_a_person_decides_and_the_agent_reads_it(store, p
     decide(reopened, CONV, "drop", "approved", actor="carol", rationale="0.1 % of users")
     done = run(reopened, commands)
     assert (done.ending, done.waiting) == ("converged", 0)
-    assert "drop it: 0.1 % of users" in [row.fact.content for row in list_facts(reopened, CONV).rows]
+    assert "drop it: 0.1 % of users" in [row.fact.content for row in list_facts(reopened, CONV).facts]
 
 
 def test_with_review_nothing_becomes_a_fact_without_a_person(store, programs):
     done = run(store, programs, acceptance=Acceptance(review=True))
     assert (done.ending, done.added, done.waiting) == ("waiting", 0, 1)
-    assert [(row.proposal.id, row.proposal.provenance.number) for row in list_proposed(store, CONV).rows] == [
+    assert [(row.proposal.id, row.proposal.provenance.number) for row in list_proposed(store, CONV).proposals] == [
         ("because-slow", 1)
     ]
     promote(store, CONV, "because-slow")
@@ -220,15 +220,15 @@ def test_proposals_of_a_run_expire_and_are_proposed_again(store, programs, monke
     review = Acceptance(review=True)
     programs["broken"] = "true"
     run(store, programs, acceptance=review, expires_seconds=60)
-    (row,) = list_proposed(store, CONV).rows
+    (row,) = list_proposed(store, CONV).proposals
     assert row.proposal.expires is not None
     later = clock.now_nanoseconds() + 61 * 10**9
     monkeypatch.setattr("scopes.facts.validation.now_nanoseconds", lambda: later)
-    assert list_proposed(store, CONV).rows == ()
+    assert list_proposed(store, CONV).proposals == ()
     assert run(store, programs).ending == "converged", "nobody has to decide about what has expired"
     done = run(store, programs, acceptance=review, all_keys=True)
     assert [each.outcome for each in done.cycles[0].applied] == ["proposed"]
-    assert [row.proposal.expires for row in list_proposed(store, CONV).rows] == [None]
+    assert [row.proposal.expires for row in list_proposed(store, CONV).proposals] == [None]
 
 
 def test_the_cure_for_an_agent_that_never_runs_quotes_its_name(store, programs):
@@ -360,7 +360,7 @@ def test_a_model_takes_part_through_llm(store, programs):
     ask = "jq -r '.facts[].content' | llm -m echo -s 'Name one likely cause'"
     model = f'{ask} | jq -Rs \'{{facts: [{{key: "Hypotheses", content: ., confidence: 0.5, model: "echo"}}]}}\''
     done = run(store, {**programs, "analyst": model})
-    (view,) = [row.fact for row in list_facts(store, CONV, key="Hypotheses").rows]
+    (view,) = [row.fact for row in list_facts(store, CONV, key="Hypotheses").facts]
     assert (done.ending, view.provenance.model) == ("converged", "echo")
     assert "the cache is slow" in view.content
 

@@ -129,6 +129,6 @@ def test_a_uuid_that_is_no_name_of_a_file_writes_nothing_outside_the_store(repos
     promote(repository, CONV, "slow")
     before = sorted(tmp_path.rglob("*planted*"))
     assert run(repository, "true").ending == "converged"
-    assert [row.fact.id for row in list_facts(repository, CONV).rows] == ["slow"]
+    assert [row.fact.id for row in list_facts(repository, CONV).facts] == ["slow"]
     assert sorted(tmp_path.rglob("*planted*")) == before
     assert verify(repository).exit_code == 0

@@ -44,11 +44,11 @@ def approve(repository, conversation, name):
 
 
 def facts(repository, conversation="conv-001"):
-    return [row.fact.id for row in list_facts(repository, conversation).rows]
+    return [row.fact.id for row in list_facts(repository, conversation).facts]
 
 
 def waiting(repository, conversation="conv-001"):
-    return [row.proposal.id for row in list_proposed(repository, conversation).rows]
+    return [row.proposal.id for row in list_proposed(repository, conversation).proposals]
 
 
 def test_undo_works_after_another_conversation_got_facts(two):

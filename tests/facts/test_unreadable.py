@@ -72,8 +72,8 @@ def test_a_proposal_that_contradicts_itself_or_its_path_is_damaged(store, change
             promote(store, CONV, name)
     with pytest.raises(Corrupt, match="p of conv-001 cannot be read: a "):
         reject(store, CONV, "p", actor="carol", reason="no")
-    assert list_proposed(store, CONV, everything=True).rows == ()
-    assert [row.fact.id for row in list_facts(store, CONV).rows] == ["s"]
+    assert list_proposed(store, CONV, everything=True).proposals == ()
+    assert [row.fact.id for row in list_facts(store, CONV).facts] == ["s"]
 
 
 def test_a_proposal_of_a_newer_version_is_not_promoted(store):

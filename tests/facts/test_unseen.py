@@ -72,16 +72,16 @@ def test_an_agent_that_had_no_command_runs_when_it_has_one(store):
     """It was told to set one; the run after that said `converged: 0 cycles`."""
     done, _ = run(store, {"ann": "true"})
     assert [note.text for note in done.notes] == ["no command, so not run: bob"]
-    assert [(row.agent.name, row.because) for row in list_eligible(store, CONV).rows] == [("bob", ("Seeds",))]
+    assert [(row.agent.name, row.because) for row in list_eligible(store, CONV).agents] == [("bob", ("Seeds",))]
     assert run(store, {"ann": "true", "bob": "true"})[1] == [["bob"]]
-    assert list_eligible(store, CONV).rows == ()
+    assert list_eligible(store, CONV).agents == ()
 
 
 def test_an_agent_that_was_away_runs_when_it_is_back(store):
     update(store, "bob", AgentChanges(available=False))
     assert run(store, {"ann": "true"})[1] == [["ann"]]
-    assert list_eligible(store, CONV).rows == ()
-    update(store, "bob", AgentChanges(available=True))
+    assert list_eligible(store, CONV).agents == ()
+    set_availability(store, "bob", available=True)
     assert run(store, {"ann": "true", "bob": "true"})[1] == [["bob"]]
 
 
@@ -103,7 +103,7 @@ def test_what_was_over_the_limit_of_facts_comes_with_the_next_run(store):
     assert [note.text for note in done.notes] == ["2 proposed facts over the limit of facts: left out"]
     done, _ = run(store, {"ann": answer, "bob": "true"})
     assert (done.ending, done.added) == ("converged", 2)
-    assert [row.fact.content for row in list_facts(store, CONV, key="Signals").rows].count("h3") == 1
+    assert [row.fact.content for row in list_facts(store, CONV, key="Signals").facts].count("h3") == 1
 
 
 def test_an_agent_sees_in_a_retry_the_keys_that_it_missed_and_those_that_are_new(store):

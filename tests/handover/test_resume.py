@@ -15,6 +15,7 @@ from scopes.handover import resume as resume_module
 from scopes.ids import AgentName
 from scopes.model.message import Author, Message, text_parts
 from scopes.server.acp.recordings import SessionWriter, find_newest, identity_of
+from scopes.store.projects import find_here
 from tests.handover.sessions import Home
 from tests.importers.formats.claude_code.logs import SESSION, Log, text
 from tests.support.history import history, say
@@ -246,12 +247,10 @@ def test_every_error_names_the_conversation(home, options):
         home.resume(**options)
 
 
-def test_without_a_name_the_newest_conversation_of_the_directory_goes_on(home, repository):
-    history(repository, "main: a b")
-    assert home.resume(None, here=home.project).conversation == "conv-001"
-    with pytest.raises(NotFound, match=f"there is no conversation of {home.path}") as error:
-        home.resume(None, here=home.path)
-    assert "scopes list" in error.value.hint
+def stand_in(repository, directory):
+    """Let the user be in a directory."""
+    here = find_here(directory, repository.path)
+    repository.caller = repository.caller._replace(find_project=lambda: here)
 
 
 @pytest.mark.parametrize("recorded", ["", ".", "shop"])
@@ -261,8 +260,9 @@ def test_without_a_name_no_conversation_is_taken_whose_directory_is_no_path(home
     say(home.repository, made.id, "rotate the keys of the bank")
     os.makedirs(f"{home.path}/empty/shop")
     monkeypatch.chdir(f"{home.path}/empty")
-    with pytest.raises(NotFound, match=f"there is no conversation of {home.path}/empty"):
-        home.resume(None, here=f"{home.path}/empty", agent="codex")
+    stand_in(home.repository, f"{home.path}/empty")
+    with pytest.raises(NotFound, match=r"no conversation of this project \(empty\)"):
+        home.resume(None, agent="codex")
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,8 @@ def test_a_token_in_a_directory_is_in_no_error(home, tmp_path, is_file):
     assert KINDS[1][1][4:] not in refusal.value.message
 
 
-def test_a_token_in_a_directory_without_conversations_is_not_shown(repository, home):
+def test_a_token_in_a_directory_without_conversations_is_not_shown(home):
+    stand_in(home.repository, f"/work/{KINDS[1][1]}")
     with pytest.raises(NotFound) as refusal:
-        resume_module._find_newest(repository, f"/work/{KINDS[1][1]}")
+        home.resume(None)
     assert KINDS[1][1][4:] not in f"{refusal.value.message} {refusal.value.hint}"

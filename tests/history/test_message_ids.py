@@ -111,8 +111,8 @@ def test_a_conversation_that_cannot_be_read_is_a_candidate(store, reads):
 def test_the_latest_conversation_is_not_looked_for_if_none_has_such_a_branch(store, monkeypatch):
     branch(store, "conv-002", name="idea")
     asked = []
-    original = revisions._resolve_latest
-    monkeypatch.setattr(revisions, "_resolve_latest", lambda *words: asked.append(words) or original(*words))
+    original = revisions._find_latest
+    monkeypatch.setattr(revisions, "_find_latest", lambda *words: asked.append(words) or original(*words))
     assert find_latest_with_branch(store, "other") is None
     assert asked == []
     assert find_latest_with_branch(store, "idea") is None

@@ -72,7 +72,7 @@ def test_a_shorter_copy_in_one_run_is_counted_by_the_longer_source(tmp_path):
     done = import_demo(store, short, long)
     (found,) = done.skipped
     assert (found.path, found.reason) == (short.path, f"an older copy of {long.path}, contained in it")
-    assert (found.account.size, found.account.accounted_bytes, found.account.messages) == (short.size, short.size, 2)
+    assert (found.became.size, found.became.accounted_bytes, found.became.messages) == (short.size, short.size, 2)
 
 
 def test_equal_copies_are_reported_as_copies(tmp_path):

@@ -65,7 +65,7 @@ def table_rows(store: Repository, done: Imported, folder: str) -> Iterator[str]:
         cells = [_short(source.path, folder), source.format, *(f"{count:,}" for count in counts)]
         yield f"| {' | '.join([*cells, f'{source.accounted_bytes:,}'])} |"
     for found in sorted(done.skipped, key=lambda each: each.path):
-        account = found.account
+        account = found.became
         size = ("", "") if account is None else (f"{account.size:,}", f"{account.accounted_bytes:,}")
         reason = _short(found.reason, folder)
         yield f"| {' | '.join([_short(found.path, folder), f'skipped: {reason}', '', '', '', '', *size])} |"

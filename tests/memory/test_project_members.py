@@ -14,7 +14,7 @@ def repository_at(path):
     """Create a repository of git with one commit; return its directory."""
     path.mkdir(parents=True)
     git(path / ".git", "init", "-q")
-    git(path / ".git", "commit", "-q", "--allow-empty", "-m", "x")
+    git(path / ".git", "commit", "-q", "--allow-empty", "-m", path.name)
     return path
 
 

@@ -238,10 +238,10 @@ def test_pruning_does_not_change_a_conversation(filled):
     say(filled, "Stays.")
     tips = list_branch_tips(filled, CONVERSATION)
     preview = prune(filled, max_entries=1, keep_importance=6, dry_run=True)
-    assert (len(preview.entries), preview.operation, len(list_memory(filled).entries)) == (3, None, 4)
+    assert (len(preview.removed), preview.operation, len(list_memory(filled).entries)) == (3, None, 4)
     pruned = prune(filled, max_entries=1, keep_importance=6)
-    assert (pruned.entries, pruned.remaining) == (preview.entries, 1)
-    assert prune(filled, older_than="2000-01-01").entries == ()
+    assert (pruned.removed, pruned.remaining) == (preview.removed, 1)
+    assert prune(filled, older_than="2000-01-01").removed == ()
     assert list_branch_tips(filled, CONVERSATION) == tips
     undo(filled)
     assert len(list_memory(filled).entries) == 4

@@ -75,7 +75,7 @@ def test_pruning_keeps_the_expected_number(aged, options, remaining):
     preview = prune(aged, **options, dry_run=True)
     assert len(summaries(aged)) == 6
     done = prune(aged, **options)
-    assert (done.entries, done.remaining) == (preview.entries, remaining)
+    assert (done.removed, done.remaining) == (preview.removed, remaining)
     assert len(summaries(aged)) == remaining
     assert (done.operation is None) == (remaining == 6)
 

@@ -51,7 +51,7 @@ def test_an_entry_pruned_concurrently_is_not_pruned_twice(repository):
     for text in ("One.", "Two.", "Three."):
         add(repository, text, agent="a")
     overtake(repository, lambda other: prune(other, max_entries=1))
-    assert prune(repository, max_entries=1).entries == ()
+    assert prune(repository, max_entries=1).removed == ()
     assert len(list_memory(repository).entries) == 1
 
 

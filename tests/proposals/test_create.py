@@ -153,7 +153,7 @@ def test_the_state_is_that_of_the_branch(team):
     assert states(team) == ["pending"]
     assert states(team, "conv-001/fix") == ["expired"]
     only_there = create(team, "owner=bob", where="conv-001/fix")
-    newest = list_proposals(team, "conv-001").rows[0]
+    newest = list_proposals(team, "conv-001").proposals[0]
     assert (newest.proposal.id, newest.branch) == (only_there.id, "fix")
 
 
@@ -162,9 +162,9 @@ def test_the_list_has_open_ones_first_newest_first_and_can_be_filtered(team):
     second = create(team, "status=review")
     third = create(team, "owner=bob", agent="writer")
     listed = list_proposals(team, "conv-001", include_closed=True)
-    assert [row.proposal.id for row in listed.rows] == [third.id, second.id, first.id]
-    assert [row.proposal.id for row in list_proposals(team, "conv-001", state="Superseded").rows] == [first.id]
-    assert [row.proposal.id for row in list_proposals(team, "conv-001", agent="writer").rows] == [third.id]
+    assert [row.proposal.id for row in listed.proposals] == [third.id, second.id, first.id]
+    assert [row.proposal.id for row in list_proposals(team, "conv-001", state="Superseded").proposals] == [first.id]
+    assert [row.proposal.id for row in list_proposals(team, "conv-001", agent="writer").proposals] == [third.id]
     assert [note.text for note in list_proposals(team, "conv-001").notes] == ["1 closed proposal not listed"]
     with pytest.raises(Invalid, match="not a state"):
         list_proposals(team, "conv-001", state="done")
@@ -202,7 +202,7 @@ def test_a_message_of_append_with_the_kind_proposal_is_a_proposal_too(team):
     """One that states no `before` is about the value at its own commit."""
     accepted_value(team, "status", "todo")
     create(team, "status=done", as_appended=True)
-    (row,) = list_proposals(team, "conv-001").rows
+    (row,) = list_proposals(team, "conv-001").proposals
     assert row.proposal.changes[0].before == "todo"
     accepted_value(team, "status", "review")
     assert states(team) == ["expired"]

@@ -30,7 +30,7 @@ STEPS = st.lists(
 
 
 def by_id(repository, branch="main"):
-    rows = list_proposals(repository, f"conv-001/{branch}", include_closed=True).rows
+    rows = list_proposals(repository, f"conv-001/{branch}", include_closed=True).proposals
     return {row.proposal.id: row.proposal for row in rows}
 
 

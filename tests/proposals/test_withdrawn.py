@@ -24,7 +24,7 @@ def test_what_was_amended_cannot_be_decided_about(team, verb, accepted):
     with pytest.raises(Refused, match=f"proposal {made.id[:8]} is withdrawn, because its message was amended, and "):
         MOVES[verb](team, made.id)
     assert (states(team), values(team)) == (["withdrawn"], {})
-    assert list_proposals(team, "conv-001").rows == ()
+    assert list_proposals(team, "conv-001").proposals == ()
 
 
 @pytest.mark.parametrize("accepted", [False, True])
@@ -37,7 +37,7 @@ def test_what_was_retracted_cannot_be_decided_about(team, verb, accepted):
     with pytest.raises(Refused, match=f"proposal {made.id[:8]} is withdrawn, because its message was retracted, and "):
         MOVES[verb](team, made.id)
     assert (states(team), values(team)) == (["withdrawn"], {})
-    assert list_proposals(team, "conv-001").rows == ()
+    assert list_proposals(team, "conv-001").proposals == ()
 
 
 @pytest.mark.parametrize("withdraw", [amend, retract])
@@ -66,7 +66,7 @@ def test_a_withdrawn_proposal_has_one_state_in_every_view(team, withdraw):
     """An amended one was `superseded` in `show` and `withdrawn` in errors; a retracted one was in no list."""
     made = create(team, "status=done")
     withdraw(team, "conv-001", made.id, "something else", author=CAROL)
-    listed = list_proposals(team, "conv-001", state="withdrawn").rows
+    listed = list_proposals(team, "conv-001", state="withdrawn").proposals
     assert [(row.proposal.id, row.proposal.state) for row in listed] == [(made.id, "withdrawn")]
     assert show_proposal(team, None, made.id[:6]).proposal.state == "withdrawn"
     (note,) = list_proposals(team, "conv-001").notes

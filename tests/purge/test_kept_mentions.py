@@ -45,7 +45,7 @@ def test_what_mentions_the_path_of_a_purged_call_stays(repository, places, path)
     propose(repository, other.conversation, Proposal(key="Constraints", content=text, agent="bob"))
     done = purge(repository, request(made.conversation, read), places)
     assert (done.left, summaries(repository)) == ((), {text})
-    assert len(list_proposed(repository, other.conversation).rows) == 1
+    assert len(list_proposed(repository, other.conversation).proposals) == 1
     assert verify(repository).exit_code == 0
 
 
@@ -71,7 +71,7 @@ def test_a_line_as_a_topic_or_a_key_is_no_copy_but_one_in_the_text_is(repository
     propose(repository, other.conversation, Proposal(key="Signals", content=f'say "{LINE}"', agent="bob"))
     done = purge(repository, request(made.conversation, message), places)
     assert (done.left, summaries(repository)) == ((), {"The night job is at 3"})
-    assert len(list_proposed(repository, other.conversation).rows) == 0
+    assert len(list_proposed(repository, other.conversation).proposals) == 0
 
 
 def test_the_hint_names_memory_update_only_for_entries_that_it_makes(repository, places):

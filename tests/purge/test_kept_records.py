@@ -136,5 +136,5 @@ def test_an_entry_by_hand_stays_that_mentions_a_purged_conversation(repository, 
     for result in (plan_purge(repository, request, places), purge(repository, request, places)):
         assert [note.text for note in result.notes] == expected
     assert entries(repository) == [(None, text)]
-    assert len(list_proposed(repository, other.conversation).rows) == 1
+    assert len(list_proposed(repository, other.conversation).proposals) == 1
     assert verify(repository).exit_code == 0

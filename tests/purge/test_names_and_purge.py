@@ -66,9 +66,9 @@ def test_facts_stay_if_only_their_key_or_state_is_a_purged_text(repository, plac
     reject(repository, made.conversation, facts[1], actor="carol", reason="old")
     context = FactStore(repository, made.conversation).read_context().version
     purge_messages(repository, places, made.conversation, *ids)
-    left = {row.proposal.content for row in list_proposed(repository, made.conversation, everything=True).rows}
+    left = {row.proposal.content for row in list_proposed(repository, made.conversation, everything=True).proposals}
     assert left == {"no deploy", "no deploys", "no friday"}
-    assert [row.fact.content for row in list_facts(repository, made.conversation).rows] == ["no network"]
+    assert [row.fact.content for row in list_facts(repository, made.conversation).facts] == ["no network"]
     store = FactStore(repository, made.conversation)
     assert {each.decision for each in store.walk_decisions()} == {"approved", "rejected"}
     assert store.read_context().version == context

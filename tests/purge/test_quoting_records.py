@@ -140,4 +140,4 @@ def test_memory_and_facts_lose_a_line_with_a_tab(repository, places):
     done = purge(repository, PurgeRequest(conversation=made.conversation, messages=tuple(ids)), places)
     assert (done.left, find_word(WORD, repository.path)) == ((), [])
     assert [entry.summary for entry in Memory(repository).entries] == ["We keep a list of words."]
-    assert list_proposed(repository, made.conversation).rows == ()
+    assert list_proposed(repository, made.conversation).proposals == ()

@@ -14,6 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import pygit2
+from pygit2.enums import ConfigLevel
+
 import scopes
 from scopes import clock
 from scopes.cli.main import main
@@ -23,7 +26,9 @@ LIMIT_SECONDS = 900
 
 
 def load_everything() -> None:
-    """Import the whole program, so that its children start quickly."""
+    """Import the whole program, so that its children start quickly, without the git settings of whoever runs this."""
+    for level in (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+        pygit2.settings.search_path[level] = ""
     for module in pkgutil.walk_packages(scopes.__path__, "scopes."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)

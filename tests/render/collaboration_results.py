@@ -77,16 +77,16 @@ COLLABORATIONS = {
         conversation=_CONVERSATION, branch=_BRANCH, type="consensus", task="Choose the session store", message=_MESSAGE,
         delivered_to=("ann",), queued_for=("bob",), operation=_OPERATION,
     ),
-    "list": CollaborationList(rows=(_OPEN, _MERGED, _CLOSED)),
+    "list": CollaborationList(collaborations=(_OPEN, _MERGED, _CLOSED)),
     "crowded-list": CollaborationList(
-        rows=tuple(
+        collaborations=tuple(
             replace(each, conversation=f"conv-{number:03}", task=task)
             for number, (each, task) in enumerate(
                 zip((_OPEN, _MERGED, _OPEN), ("セッションストアを選ぶ " * 8, "x" * 200, "Is it safe?"), strict=True), 998
             )
         )
     ),
-    "empty-list": CollaborationList(rows=()),
+    "empty-list": CollaborationList(collaborations=()),
     "report": _REPORT,
     "closed-report": CollaborationReport(
         collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), debates=find_debates(_AGREED), decisions=(), conflicts=()

@@ -12,6 +12,7 @@ from scopes.facts.list import (
     EligibleRow,
     FactList,
     FactLog,
+    FactOrder,
     FactRow,
     FactView,
     ProposedFactList,
@@ -80,17 +81,17 @@ _CROWDED_CYCLE = replace(
 )  # fmt: skip
 
 FACTS = {
-    "list": FactList(rows=(_ROW, _TAKEN_BACK)),
-    "empty-list": FactList(rows=()),
+    "list": FactList(facts=(_ROW, _TAKEN_BACK)),
+    "empty-list": FactList(facts=()),
     "proposed-list": ProposedFactList(
-        rows=(
+        proposals=(
             _PENDING,
             ProposedRow(_CONVERSATION, _REJECTED, "rejected"),
             ProposedRow(_CONVERSATION, _PROPOSAL, "expired"),
         ),
         questions=(QuestionRow(_CONVERSATION, _QUESTION),),
     ),
-    "empty-proposed-list": ProposedFactList(rows=(), questions=()),
+    "empty-proposed-list": ProposedFactList(proposals=(), questions=()),
     "fact": FactView(row=_TAKEN_BACK, commit="cd" * 20, added=_TIME, cycle=None, applied=None, decision=None),
     "explained": WithOptions(
         FactView(
@@ -128,13 +129,11 @@ FACTS = {
     "crowded-log": FactLog(
         conversation=_CONVERSATION, cycles=(_CROWDED_CYCLE, _CYCLE), decisions=(replace(_DECISION, rationale="measured twice " * 9),)
     ),
-    "order": WithOptions(
-        FactLog(conversation=_CONVERSATION, cycles=(_CYCLE,), decisions=()), ViewOptions(effects=True)
-    ),
+    "order": FactOrder(conversation=_CONVERSATION, cycles=(_CYCLE,), decisions=()),
     "empty-log": FactLog(conversation=_CONVERSATION, cycles=(), decisions=()),
     "eligible": EligibleAgents(
-        conversation=_CONVERSATION, rows=(EligibleRow(FactAgent(1, "planner", ("Seeds",)), ("Seeds",)),),
+        conversation=_CONVERSATION, agents=(EligibleRow(FactAgent(1, "planner", ("Seeds",)), ("Seeds",)),),
         dirty=("Seeds", "Signals"),
     ),
-    "none-eligible": EligibleAgents(conversation=_CONVERSATION, rows=(), dirty=()),
+    "none-eligible": EligibleAgents(conversation=_CONVERSATION, agents=(), dirty=()),
 }  # fmt: skip

@@ -909,8 +909,8 @@ MEMORY = {
     "no-actions": ActionList(actions=()),
     "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
     "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
-    "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
-    "prune-dry-run": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+    "pruned": MemoryPruned(removed=(ADDED.id,), remaining=1, dry_run=False, operation=OPERATION),
+    "prune-dry-run": MemoryPruned(removed=(ADDED.id,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
 HIT = SearchHit(
@@ -1179,9 +1179,7 @@ SAMPLES = {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
-        "sources-report": WithOptions(
-            replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
-        ),
+        "sources-report": replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()).reported(),
         "list": FoundTranscripts(
             agents=(
                 FoundAgent(
@@ -1191,8 +1189,7 @@ SAMPLES = {
                     agent="Codex", folders=("/home/carol/.codex/sessions", "/srv/archived"), files=3, size=900, newest=CHANGED,
                     unknown=1, problems=("/srv/archived: cannot be read: Permission denied",),
                 ),
-            ),
-            home="/home/carol",
+            )
         ),
         "sources-dry-run": replace(IMPORTED, operation=None, dry_run=True, unchanged=2, skipped=(), notes=()),
     },
@@ -1569,8 +1566,8 @@ SAMPLES = {
         "serving-known": McpServer(address="http://127.0.0.1:8321/mcp"),
     },
     "install_states": {
-        "servers": McpStatus(servers=SERVER_STATES, home="/home/carol"),
-        "skills": SkillsStatus(skills=SKILL_STATES, home="/home/carol"),
+        "servers": McpStatus(servers=SERVER_STATES),
+        "skills": SkillsStatus(skills=SKILL_STATES),
     },
     "watch": {
         "recorded": SourceRecorded(
@@ -1592,7 +1589,7 @@ SAMPLES = {
         "shown": replace(HOOKS, changes=(FileChange(HOOK_FILE, "shown", HOOKS.changes[0].text),), shown=True),
         "removed": replace(HOOKS, changes=(FileChange(HOOK_FILE, "removed"),), advice=None),
         "absent": replace(HOOKS, changes=(FileChange(HOOK_FILE, "absent"),), advice=None),
-        "status": HooksStatus(hooks=HOOK_STATES, home="/home/carol"),
+        "status": HooksStatus(hooks=HOOK_STATES),
     },
     "secrets": {
         "scanned": SecretsScanned(conversations=3, unchanged=1, messages=40, size_bytes=90_000, secrets=SECRET_ROWS),
@@ -1620,14 +1617,14 @@ SAMPLES = {
     },
     "agents": {
         "list": AgentList(
-            rows=(
+            agents=(
                 AgentRow(AGENT.name, AGENT, 3),
                 AgentRow("carol", replace(AGENT, number=12, name="carol", type="human", available=False, capabilities=()), 1),
                 AgentRow("claude-code", None, 1204),
             ),
         ),
-        "crowded-list": AgentList(rows=tuple(AgentRow(each.name, each, each.number * 40) for each in TEAM)),
-        "empty-list": AgentList(rows=()),
+        "crowded-list": AgentList(agents=tuple(AgentRow(each.name, each, each.number * 40) for each in TEAM)),
+        "empty-list": AgentList(agents=()),
         "crowded-agent": AgentView(row=AgentRow(WIDE_NAME, TEAM[1], 3)),
         "agent": AgentView(row=AgentRow(AGENT.name, AGENT, 3)),
         "participant": AgentView(row=AgentRow("claude-code", None, 1)),
@@ -1661,9 +1658,9 @@ SAMPLES = {
             queued_for=("carol",),
         ),
         "list": ProposalList(
-            conversation=CONVERSATION, rows=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
+            conversation=CONVERSATION, proposals=(ProposalRow(PROPOSAL, "main"), ProposalRow(SUPERSEDED_PROPOSAL, "fix")),
         ),
-        "empty-list": ProposalList(conversation=CONVERSATION, rows=()),
+        "empty-list": ProposalList(conversation=CONVERSATION, proposals=()),
         "accepted": ProposalReviewed(
             conversation=CONVERSATION, branch="main", proposal=replace(PROPOSAL, state="accepted"), decision="accept",
             messages=(CALL.id,), operation=OPERATION,
@@ -1711,8 +1708,8 @@ SAMPLES = {
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
         "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),
-        "list": MergeRequestList(rows=(REQUEST_ROW, CLOSED_ROW)),
-        "empty-list": MergeRequestList(rows=()),
+        "list": MergeRequestList(merge_requests=(REQUEST_ROW, CLOSED_ROW)),
+        "empty-list": MergeRequestList(merge_requests=()),
         "ready": MergeRequestView(row=REQUEST_ROW, outcome="merged", messages=2, moved=1),
         "conflicts": MergeRequestView(
             row=REQUEST_ROW, outcome="conflict", messages=2, conflicts=(DISAGREED, AUTO_RESOLVED), moved=0,
@@ -1768,7 +1765,7 @@ SAMPLES = {
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
         "gc-dry-run": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=None, expired_operations=1, expired_refs=1, dry_run=True,
-            loose_objects=12, operations=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
+            loose_objects=12, records=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
         ),
         "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,

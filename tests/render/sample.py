@@ -29,7 +29,7 @@ class Stored(Result):
 
 @render_text.register(Pet)
 def _(result, view):
-    view.rows([Column("Name", "agent"), Column("Legs", align="right")], [(result.name, "4")])
+    view.rows([Column("Name", "id"), Column("Legs", align="right")], [(result.name, "4")])
 
 
 @render_text.register(Pets)

@@ -40,13 +40,18 @@ def test_a_terminal_without_term_is_dumb():
 
 
 def test_every_style_has_a_color():
-    assert set(PALETTE) == set(get_args(Style)) - {""}
+    assert set(PALETTE) == set(get_args(Style))
+
+
+def test_nothing_is_blue():
+    """U18: it is hardest to read on black."""
+    assert not any(code in {"34", "94"} for codes in PALETTE.values() for code in codes.split(";"))
 
 
 def test_paint_resets_what_it_sets():
-    assert paint("main", "branch") == "\x1b[36mmain\x1b[0m"
+    assert paint("main", "branch") == "\x1b[32mmain\x1b[0m"
 
 
 def test_nothing_is_painted_without_a_style_or_a_text():
-    assert paint("main", "") == "main"
+    assert paint("main", "") == paint("main", "agent") == "main"
     assert paint("", "bad") == ""

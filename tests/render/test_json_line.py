@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.render.json_line import error_line, json_line, json_lines, result_line
+from scopes.render.json_line import error_line, json_line, result_line
 from scopes.result import Note
+from scopes.sanitize import indented_json
 from tests.render.hostile import PAYLOADS, forbidden, hostile_texts
 from tests.render.sample import Pet
 
@@ -76,12 +77,12 @@ def test_a_reader_gets_back_what_was_written(document):
 
 
 def test_indented_lines_have_escapes_too():
-    assert json_lines({"a": ["\x9b", "\x85\u2028\ud800", "ü\n"]}) == (
-        '{\n  "a": [\n    "\\u009b",\n    "\\u0085\\u2028\\ud800",\n    "ü\\n"\n  ]\n}\n'
+    assert indented_json({"a": ["\x9b", "\x85\u2028\ud800", "ü\n"]}) == (
+        '{\n  "a": [\n    "\\u009b",\n    "\\u0085\\u2028\\ud800",\n    "ü\\n"\n  ]\n}'
     )
 
 
 @given(st.dictionaries(hostile_texts, values, max_size=3))
 def test_indented_lines_are_the_same_values_as_one_line(document):
-    assert json.loads(json_lines(document)) == json.loads(json_line(document))
-    assert not forbidden(json_lines(document).replace("\n", ""))
+    assert json.loads(indented_json(document)) == json.loads(json_line(document))
+    assert not forbidden(indented_json(document).replace("\n", ""))

@@ -46,9 +46,9 @@ def test_the_graph_shows_both_sides_of_every_merge(merged):
     lines = seen_lines(
         WithOptions(log(merged, "conv-001", all_branches=True, graph=True), ViewOptions(graph=True, oneline=True)), 100
     )
-    drawn = [re.split(r"(?:SYSTEM|carol) +(?:\([^)]*\) )?", line)[-1] for line in lines if "●" in line]
+    drawn = [re.split(r"(?:SYSTEM|carol|decision) +(?:\([^)]*\) )?", line)[-1] for line in lines if "●" in line]
     assert drawn[:4] == [
-        "Merge branch 'docs' into…",
+        "Merge branch 'docs' int…",
         "Conflict detected, creating resolution branch",
         "stone",
         "Merge branch 'docs' into main (1 message)",

@@ -22,7 +22,7 @@ settings = OutputSettings()
 @render_text.register(Pets)
 def _(result, view):
     rows = [(pet.name, "general-purpose,日本語,⚠️ e\\u0301", "2m ago") for pet in result.items]
-    view.rows([Column("ID", "id"), Column("Participants", flexible=True), Column("Activity")], rows, title="Pets")
+    view.rows([Column("ID", "id"), Column("Participants", flexible=True), Column("Activity")], rows, title="Pets", boxed=True)
 Output(settings, os.environ, sys.stdout, sys.stderr).show(Pets(items=[Pet(name=f"conv-{n:03d}") for n in range(int(sys.argv[1]))]))
 """
 

@@ -80,7 +80,7 @@ def values(repository, where="conv-001", entity=ENTITY):
 
 def states(repository, where="conv-001"):
     """Return the states of all proposals, oldest first by time of creation."""
-    rows = list_proposals(repository, where, include_closed=True).rows
+    rows = list_proposals(repository, where, include_closed=True).proposals
     return [row.proposal.state for row in sorted(rows, key=lambda row: order_of(repository, where, row.proposal.id))]
 
 

@@ -8,13 +8,13 @@ import shutil
 import pytest
 
 from scopes import clock
-from scopes.cli.arguments import choose_name
 from scopes.conversation.list import list_conversations
 from scopes.conversation.store import set_setting
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.purge.offers import list_offers
 from scopes.store.config import DEFAULT_REMOTE, find_default, find_first, read_addresses
 from scopes.store.operations import walk_operations
+from scopes.store.projects import read_project
 from scopes.store.refs import REMOTES, REMOTES_FILE
 from scopes.sync.addresses import parse_address
 from scopes.sync.bundles import import_bundle
@@ -371,7 +371,7 @@ def shop(store, bare, tmp_path):
 
 @pytest.mark.slow
 def test_a_project_is_fetched_from_the_repository_that_has_it(shop):
-    chosen = Selection(project=choose_name("shop"))
+    chosen = Selection(project=read_project("shop", "/"))
     assert [row.status for row in fetch(shop, resolve_remote(shop, None), chosen, connection()).conversations] == [
         "new"
     ]
@@ -380,7 +380,7 @@ def test_a_project_is_fetched_from_the_repository_that_has_it(shop):
 
 @pytest.mark.slow
 def test_a_project_that_no_repository_has_is_an_error_once_all_were_asked(shop, tmp_path):
-    remote, chosen = resolve_remote(shop, None), Selection(project=choose_name("site"))
+    remote, chosen = resolve_remote(shop, None), Selection(project=read_project("site", "/"))
     with pytest.raises(NotFound, match="origin has no conversation of the project site") as caught:
         fetch(shop, remote, chosen, connection())
     assert "shop" in caught.value.hint
@@ -389,7 +389,7 @@ def test_a_project_that_no_repository_has_is_an_error_once_all_were_asked(shop, 
 
 
 def test_the_list_of_a_project_is_that_of_the_repository_that_has_it(shop, bare, tmp_path):
-    remote, chosen = resolve_remote(shop, None), Selection(project=choose_name("shop"))
+    remote, chosen = resolve_remote(shop, None), Selection(project=read_project("shop", "/"))
     assert fetch_manifests(shop, remote, chosen, connection(), str(tmp_path / "index")).new == 1
     os.rename(numbered(bare, 2), f"{bare}.away")
     with pytest.raises(NotFound, match=r"-2\.git"):

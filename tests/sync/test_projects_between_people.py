@@ -6,10 +6,9 @@ import os
 
 import pytest
 
-from scopes.cli.arguments import choose_directory, choose_name
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.names import find_directory
-from scopes.store.projects import find_project
+from scopes.store.projects import read_project
 from scopes.sync import git_transport
 from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.connection import quarantine_of
@@ -60,7 +59,7 @@ def checkout(path, url=None):
 
 def directory(path):
     """Choose the project of a directory."""
-    return choose_directory(str(path), find_project(str(path), "/home/nobody"))
+    return read_project(str(path), "/")
 
 
 def fetched_by(store, project):
@@ -71,7 +70,7 @@ def fetched_by(store, project):
 
 @pytest.mark.parametrize("name", ["shop", "Shop", "git@host:team/shop.git", "https://host/team/shop"])
 def test_a_name_and_an_address_find_what_others_have_below_a_directory_of_that_name(bob, name):
-    assert fetched_by(bob, choose_name(name)) == [SHOP, BACKEND]
+    assert fetched_by(bob, read_project(name, "/")) == [SHOP, BACKEND]
 
 
 @pytest.mark.parametrize(
@@ -93,27 +92,27 @@ def test_a_path_below_the_project_is_narrower(bob):
 
 def test_an_unknown_project_is_an_error_that_names_those_of_the_remote(bob):
     with pytest.raises(NotFound, match="origin has no conversation of the project git-sync") as caught:
-        fetched_by(bob, choose_name("git-sync"))
+        fetched_by(bob, read_project("git-sync", "/"))
     assert caught.value.hint == "projects: backend, shop, site"
 
 
 def test_a_secret_in_a_directory_of_others_is_not_shown():
     name = with_crc32("ghp_", MIXED[:30])
-    found = none_selected("origin", Selection(project=choose_name("x")), ["2026"], ["shop", name, f"a-{name}"])
+    found = none_selected("origin", Selection(project=read_project("x", "/")), ["2026"], ["shop", name, f"a-{name}"])
     assert found.hint.startswith("projects: ")
     assert "shop" in found.hint
     assert MIXED[:8] not in found.hint
 
 
 def test_manifests_are_chosen_in_the_same_way(bob, tmp_path):
-    selection = Selection(project=choose_name("site"))
+    selection = Selection(project=read_project("site", "/"))
     done = fetch_manifests(bob, resolve_remote(bob, None), selection, connection(), str(tmp_path / "index"))
     assert (done.total, done.new) == (1, 1)
 
 
 def test_year_and_project_are_both_to_be_met(bob):
     with pytest.raises(NotFound, match="of the project shop and of 1999"):
-        fetch(bob, resolve_remote(bob, None), Selection(project=choose_name("shop"), year="1999"), connection())
+        fetch(bob, resolve_remote(bob, None), Selection(project=read_project("shop", "/"), year="1999"), connection())
 
 
 def directories_of(store):
@@ -147,7 +146,7 @@ def test_a_server_of_protocol_0_is_asked_for_a_whole_conversation_of_each_projec
 def test_a_server_gives_the_roots_over_http_too(alice, bare, tmp_path):
     with serve_http(os.path.dirname(bare)) as server:
         other = machine(tmp_path / "over-http", f"{server.address}/{os.path.basename(bare)}")
-        assert fetched_by(other, choose_name("site")) == [SITE]
+        assert fetched_by(other, read_project("site", "/")) == [SITE]
 
 
 def test_a_root_that_does_not_agree_with_its_ref_has_no_project(bob, bare):
@@ -164,7 +163,7 @@ def test_conversations_without_a_directory_are_of_no_project(ours, bare, tmp_pat
     push_to(ours)
     other = machine(tmp_path / "other", bare)
     with pytest.raises(NotFound, match="no conversation of the project shop") as caught:
-        fetched_by(other, choose_name("shop"))
+        fetched_by(other, read_project("shop", "/"))
     assert caught.value.hint == "none of them contains the directory of its project"
 
 
@@ -175,18 +174,11 @@ def test_after_the_fetch_the_list_has_them_by_the_own_directory(bob, tmp_path):
     assert len(choose_local(bob, Selection(project=here))) == 2
 
 
-def test_a_push_by_a_directory_sends_nothing_of_another_machine_to_a_new_remote(bob, tmp_path):
+def test_a_push_by_a_directory_sends_what_the_list_of_the_project_has(bob, tmp_path):
     fetch_from(bob)
     here = Selection(project=directory(checkout(tmp_path / "work" / "shop")))
-    for remotes in (["origin"], ["backup", "origin"]):
-        assert len(choose_to_send(bob, here, *remotes)) == 2
-    for remotes in (["backup"], []):
-        with pytest.raises(NotFound, match="began in this project here") as caught:
-            choose_to_send(bob, here, *remotes)
-        assert (
-            caught.value.hint == "2 conversations of other machines have its name: choose by the name: --project shop"
-        )
-    assert len(choose_to_send(bob, Selection(project=choose_name("shop")), "backup")) == 2
+    assert choose_to_send(bob, here) == choose_local(bob, here)
+    assert len(choose_local(bob, here)) == 2
 
 
 def test_several_repositories_of_a_name_are_ambiguous_and_listed(bob, tmp_path):
@@ -194,11 +186,11 @@ def test_several_repositories_of_a_name_are_ambiguous_and_listed(bob, tmp_path):
     for number, top in enumerate(tops, 7):
         session_in(bob, number, top)
     with pytest.raises(Ambiguous, match="shop is the name of 2 projects here") as caught:
-        fetched_by(bob, choose_name("shop"))
+        fetched_by(bob, read_project("shop", "/"))
     assert all(f"{top} (host/{each}/shop)" in caught.value.hint for top, each in zip(tops, ("one", "two"), strict=True))
-    assert choose_local(bob, Selection(project=choose_name("git@host:two/shop"))) == ["conv-008"]
+    assert choose_local(bob, Selection(project=read_project("git@host:two/shop", "/"))) == ["conv-008"]
 
 
 def test_a_history_is_not_needed_to_choose(bob):
     history(bob, "main: a")
-    assert fetched_by(bob, choose_name("site")) == [SITE]
+    assert fetched_by(bob, read_project("site", "/")) == [SITE]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.cli.arguments import choose_name
 from scopes.conversation.new_rename_delete import rename_title
 from scopes.history.names import find_root_commit
+from scopes.store.projects import read_project
 from scopes.store.refs import REMOTES
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection
@@ -105,7 +105,7 @@ def test_a_list_of_one_project_does_not_hide_what_was_pushed_of_another_one(push
     ask(pushed, index)
     say(pushed, "conv-002/main", "news")
     push_to(pushed, "conv-002")
-    chosen = Selection(project=choose_name("shop"))
+    chosen = Selection(project=read_project("shop", "/"))
     fetch_manifests(pushed, resolve_remote(pushed, None), chosen, connection(), index)
     assert ("conv-002", 4) in listed(pushed, index)
 

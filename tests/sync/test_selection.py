@@ -6,11 +6,10 @@ import os
 
 import pytest
 
-from scopes.cli.arguments import choose_directory, choose_name
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit, read_commit
-from scopes.store.projects import find_project
+from scopes.store.projects import read_project
 from scopes.sync.local_conversations import (
     Selection,
     choose_local,
@@ -72,7 +71,7 @@ def test_conditions_are_all_to_be_met(repository, tmp_path):
     new(repository, directory=str(shop))
     new(repository, directory=str(tmp_path))
     new(repository)
-    project = choose_directory(str(shop), find_project(str(shop), str(tmp_path / "home")))
+    project = read_project(str(shop), "/")
     assert choose_local(repository, make(everything=True)) == ["conv-001", "conv-002", "conv-003"]
     assert choose_local(repository, make(project=project)) == ["conv-001"]
     assert choose_local(repository, make(project=project, year="2026")) == ["conv-001"]
@@ -132,7 +131,7 @@ def test_a_fetch_can_be_limited_to_a_year(ours, bare, tmp_path):
     assert len(fetch(other, make(year="2026")).conversations) == 1
 
 
-@pytest.mark.parametrize("chosen", [{"year": "2026"}, {"project": choose_name("shop")}])
+@pytest.mark.parametrize("chosen", [{"year": "2026"}, {"project": read_project("shop", "/")}])
 def test_conditions_on_a_remote_without_conversations_are_an_error(ours, chosen):
     with pytest.raises(NotFound, match="origin has no conversation") as caught:
         fetch(ours, make(**chosen))
@@ -143,9 +142,9 @@ def test_a_push_of_a_year_or_a_project_without_conversations_names_what_is_here(
     new(ours, directory=str(tmp_path / "shop"))
     for chosen, text, hint in [
         ({"year": "1999"}, "this store has no conversation of 1999", "years: 2026 (2)"),
-        ({"project": choose_name("site")}, "no conversation of the project site", "projects: shop"),
+        ({"project": read_project("site", "/")}, "no conversation of the project site", "projects: shop"),
         (
-            {"project": choose_name("site"), "year": "1999"},
+            {"project": read_project("site", "/"), "year": "1999"},
             "of the project site and of 1999",
             "projects: shop; years: 2026 (2)",
         ),

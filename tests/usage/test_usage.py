@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from scopes.clock import parse_time, parse_window
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound
-from scopes.store.projects import ChosenProject, Project
+from scopes.store.projects import read_project
 from scopes.usage.prices import read_prices
 from scopes.usage.usage import UsageRequest, monday_of, usage
 from tests.support.history import history
@@ -133,7 +132,7 @@ def test_models_and_agents_are_chosen_by_a_part_of_their_name(week):
         ({"until": "2025-12-31"}, "--until", "answers: from 2026-01-04 to 2026-02-01"),
         ({"since": "2026-01-06", "until": "2026-01-31"}, "--since --until", "answers: from 2026-01-04 to 2026-02-01"),
         ({"model": "stub", "until": "2026-01-31"}, "--until --model", f"models: {OPUS}, gpt-5.4, stub\nanswers: from 2026-01-04 to 2026-02-01"),
-        ({"projects": (ChosenProject("nope", names=frozenset({"nope"})),)}, "--project", None),
+        ({"projects": (read_project("nope", "/"),)}, "--project", None),
     ],
 )  # fmt: skip
 def test_a_filter_that_nothing_matches_is_named_with_what_there_is(week, options, note, hint):
@@ -165,7 +164,7 @@ def test_projects_are_those_of_the_directories_where_conversations_began(reposit
         new(repository, conversation_id=name, directory=where)
         answer(repository, name, "x", time=f"2026-01-0{day}T10:00:00.5Z")
     assert by_key(count(repository, "project"), "project") == {"shop": (1, 1100), "app": (1, 1100)}
-    chosen = ChosenProject("shop", Project(os.path.realpath(directory)))
+    chosen = read_project(str(directory), "/")
     assert by_key(count(repository, "project", projects=(chosen,)), "project") == {"shop": (1, 1100)}
 
 

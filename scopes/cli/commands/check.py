@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scopes.check.policy import Policy
-from scopes.cli.arguments import OfProjects, Since, choose_project, find_named_project
+from scopes.cli.arguments import OfProjects, Since, choose_projects
 from scopes.cli.check_hook import run_hook, split_rules
 from scopes.cli.check_reports import Report, parse_reports, refuse_overwriting, reported_failures, show_checked
 from scopes.cli.check_runner import CheckOptions, check_runs, read_policy
@@ -17,7 +17,6 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list import ListFilter
 from scopes.errors import Invalid
-from scopes.store.projects import ChosenProject, Project
 
 # What the tasks beside a check take: the names of arguments.
 _TASKS = {"--hook": {"--rules", "--preset"}, "--list": {"RUN"}, "--test": set[str]()}
@@ -104,9 +103,7 @@ def check(
             raise Invalid("standard input has data, and no run is named", hint="to check it: scopes check -")
         narrowed = ListFilter(
             since=None if since is None else parse_date(since, now_nanoseconds()),
-            projects=tuple(
-                _find_project(invocation, text, stored=not runs) for text in projects or () if text != "all"
-            ),
+            projects=choose_projects(invocation, projects, stored=not runs),
         )
         options = CheckOptions(baseline, agent_exit, unknown_fails=strict)
         return show_checked(invocation, check_runs(invocation, runs or (), narrowed, policy, options), wanted)
@@ -141,8 +138,3 @@ def _refuse_two_outputs(invocation: Invocation, reports: Sequence[Report]) -> No
     given = "--json" if invocation.json else "--format"
     hint = f"give the report a path: --report {printed}=report.{printed}"
     raise Invalid(f"{given} and --report {printed} would both write to standard output", hint=hint)
-
-
-def _find_project(invocation: Invocation, text: str, *, stored: bool) -> Project | ChosenProject:
-    """Return the project of a directory; for stored conversations a word without a slash is a name, as with `list`."""
-    return choose_project(invocation, text) if stored else find_named_project(invocation, text)

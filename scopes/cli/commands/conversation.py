@@ -18,7 +18,6 @@ from scopes.cli.arguments import (
     OnlyModel,
     Since,
     Until,
-    choose_project,
     choose_projects,
     read_where,
 )
@@ -112,7 +111,7 @@ def _read_filter(
             case "branch":
                 found = found._replace(among=_with_branch(invocation, value))
             case "project":
-                found = found._replace(projects=(*found.projects, choose_project(invocation, value)))
+                found = found._replace(projects=(*found.projects, *choose_projects(invocation, [value])))
             case _:
                 texts.append(word)
     return found._replace(words=tuple(texts))
@@ -296,9 +295,7 @@ def new(
         participants=participants or (),
         directory=os.path.abspath(os.path.expanduser(project or os.curdir)),
     )
-    code = invocation.show(made)
-    invocation.hint_author()
-    return code
+    return invocation.show(made)
 
 
 def usage(

@@ -237,8 +237,7 @@ def facts_log(
       scopes facts log @ -n 1 --explain-order
     """
     invocation: Invocation = context.obj
-    result = log_cycles(invocation.repository(), conversation, limit=limit)
-    return invocation.show(result, options=ViewOptions(effects=explain_order))
+    return invocation.show(log_cycles(invocation.repository(), conversation, limit=limit, explain_order=explain_order))
 
 
 def _read_commands(words: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from shlex import quote
 from typing import Annotated
 
@@ -10,12 +11,12 @@ import typer
 
 from scopes.cli.arguments import OfProjects, Since
 from scopes.cli.import_runner import (
-    choose_projects,
     collect_sources,
     explain_interrupt,
     import_or_repeat,
     list_found,
     note_imported_files,
+    projects_to_import,
     take_spooled,
 )
 from scopes.cli.invocation import Invocation
@@ -25,7 +26,6 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
 from scopes.render.progress import progress
-from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 
 
@@ -75,7 +75,7 @@ def import_(
         return _read_again(invocation, paths or [])
     invocation.require_store_not_lost()
     options = ImportOptions(
-        dry_run=invocation.dry_run, strict=strict, again=again, projects=choose_projects(invocation, project or ()),
+        dry_run=invocation.dry_run, strict=strict, again=again, projects=projects_to_import(invocation, project or ()),
         since=None if since is None else parse_date(since, now_nanoseconds()),
     )  # fmt: skip
     return _import(invocation, paths or [], options, report=report)
@@ -91,7 +91,7 @@ def _import(invocation: Invocation, paths: list[str], options: ImportOptions, *,
             raise
         return invocation.show(Imported(sources=(), conversations=(), notes=(Note(error.message, error.hint),)))
     note_imported_files(invocation, result := import_or_repeat(invocation, collected, options))
-    return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
+    return invocation.show(result.reported() if report else replace(result, with_details=invocation.verbose))
 
 
 def _import_sample(invocation: Invocation) -> int:

@@ -10,8 +10,7 @@ import typer
 
 from scopes.cli.append_input import (
     Fields,
-    append_all_lines,
-    append_lines,
+    LineReader,
     compose_message,
     parse_document,
     read_part,
@@ -38,13 +37,11 @@ from scopes.conversation.append import amend as run_amend
 from scopes.conversation.append import retract as run_retract
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import is_root
 from scopes.history.names import complete_message_id, conversation_ids, parse_latest
 from scopes.ids import BranchName
 from scopes.model.message import EXAMPLES, Message
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
-from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
 _CONVERSATION_ID = re.compile(r"conv-[0-9]+(/.*)?")
@@ -108,9 +105,11 @@ def append(
         raise Invalid("--binary stores standard input", hint="for example: scopes append --binary image/png < FILE")
     handle = StoreHandle(repository)
     if lines is not None:
-        add = append_lines if lines == STANDARD_INPUT else append_all_lines
-        added = add(handle.branch(where, branch), walk_documents(invocation, lines))
-        code = invocation.stream(added, options=ViewOptions(lines=True))
+        reader = LineReader(handle.branch(where, branch))
+        add = reader.append if lines == STANDARD_INPUT else reader.append_all
+        code = invocation.stream(add(walk_documents(invocation, lines)), options=ViewOptions(lines=True))
+        for note in reader.notes():
+            invocation.output().note(note)
         invocation.output().hint("undo them together with: scopes undo")
         return code
     target = None if start is not None else handle.branch(where, branch)
@@ -128,8 +127,6 @@ def append(
     else:
         result = append_to(target, message)
     code = invocation.show(result)
-    if invocation.actor is None and is_root(read_commit(repository, read_commit(repository, result.oid).parents[0])):
-        invocation.hint_author()
     pack_when_needed(repository)
     return code
 

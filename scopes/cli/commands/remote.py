@@ -43,9 +43,7 @@ def remote_add(
         except (Inaccessible, NotFound) as error:  # it may be away, or be made later
             result = add_remote(repository, name, checked, connection, probe=False)
             invocation.add_notes([Note(error.message, error.hint)])
-    code = invocation.show(result)
-    invocation.hint_author(in_scripts=True)
-    return code
+    return invocation.show(result)
 
 
 def remote_list(context: typer.Context) -> int:

@@ -54,7 +54,7 @@ def resume(
     only_print = only_print or invocation.dry_run or invocation.wants_data
     only_print = only_print or not (invocation.interactive and invocation.stdout.isatty())
     place = None if where is None else read_where(invocation.repository(), where)
-    request = ResumeRequest(where=place, here=invocation.cwd, agent=agent, new=new, prompt=prompt, directory=directory)
+    request = ResumeRequest(where=place, agent=agent, new=new, prompt=prompt, directory=directory)
     if agent is not None and agent in PROGRAMS and not only_print:
         _find_program(invocation, PROGRAMS[agent].program)
     found = _make_ready(invocation, request, tokenizer_for(invocation, None))
@@ -82,7 +82,7 @@ def _make_ready(invocation: Invocation, request: ResumeRequest, tokenizer: Token
             return found
         place = f"{found.conversation}/{found.branch}"
     written = CheckoutRequest(
-        where=place or "@", agent=writer.name, directory=request.directory, here=request.here,
+        where=place or "@", agent=writer.name, directory=request.directory, here=invocation.cwd,
         secrets=invocation.secrets,
     )  # fmt: skip
     session = checkout(plan_checkout(repository, written, tokenizer, user), user, dry_run=invocation.dry_run)

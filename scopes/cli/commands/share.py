@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
-from scopes.cli.arguments import All, Force, OfProjects, Since, choose_project, read_where
+from scopes.cli.arguments import All, Force, OfProjects, Since, choose_projects, read_where
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, NotFound
@@ -129,10 +129,7 @@ def _push(invocation: Invocation, do_push: Callable[..., Pushed], *, asks: bool)
         do_push = partial(do_push, connection)
         drops = invocation.yes or (asks and not dry_run and _confirm_loss(invocation, do_push))
         result = do_push(dry_run=dry_run, drops_unmerged=drops)
-    code = invocation.show(result)
-    if not dry_run and any(each.status == "new" for each in result.conversations):
-        invocation.hint_author()
-    return code
+    return invocation.show(result)
 
 
 def _confirm_loss(invocation: Invocation, do_push: Callable[..., Pushed]) -> bool:
@@ -299,9 +296,7 @@ def clone(
         result = run_clone(
             path, checked, selection, connection, open_store=invocation.repository, name=parse_remote_name(name)
         )
-    code = invocation.show(result)
-    invocation.hint_author(in_scripts=True)
-    return code
+    return invocation.show(result)
 
 
 def _split(
@@ -344,9 +339,9 @@ def _choose(
     projects: Sequence[str] | None = None,
     since: str | None = None,
 ) -> Selection:
-    """Return which conversations a command is about; raises as `make_selection` and `choose_project` do."""
+    """Return which conversations a command is about; raises as `make_selection` and `choose_projects` do."""
     given = [text for text in projects or () if text != "all"]
     if len(given) > 1:
         raise Invalid("name one project", hint="repeat the command for the other one")
-    project = choose_project(invocation, given[0]) if given else None
+    project = next(iter(choose_projects(invocation, given)), None)
     return make_selection(names, everything=everything, project=project, since=since, year=None)

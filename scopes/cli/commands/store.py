@@ -42,9 +42,7 @@ def init(context: typer.Context) -> int:
     invocation: Invocation = context.obj
     notes = tuple(_note_earlier_store(invocation))
     result = run_init(invocation.new_store_path, dry_run=invocation.dry_run)
-    code = invocation.show(replace(result, notes=(*result.notes, *notes)))
-    invocation.hint_author()
-    return code
+    return invocation.show(replace(result, notes=(*result.notes, *notes)))
 
 
 def verify(
@@ -282,12 +280,12 @@ def _note_earlier_store(invocation: Invocation) -> Iterator[Note]:
     earlier, path = invocation.store_path, invocation.new_store_path
     if earlier == path or not os.path.exists(earlier):
         return
-    from scopes.cli.arguments import choose_project
+    from scopes.cli.arguments import choose_projects
     from scopes.conversation.list import ListFilter, list_conversations
     from scopes.store.repository import open_repository
 
     try:
-        wanted = ListFilter(projects=(choose_project(invocation, "."),))
+        wanted = ListFilter(projects=choose_projects(invocation, ["."]))
         found = list_conversations(open_repository(earlier), invocation.index_directory, wanted=wanted)
     except ScopesError:
         return

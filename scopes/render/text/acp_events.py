@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from scopes.render.color import Style
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import short_time, write_hint
-from scopes.render.view import Cell, Column, Span, View, plain_text
-from scopes.render.wrap import count_cells
+from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.server.acp.acp_events import AcpLog, AcpStats
@@ -33,10 +31,8 @@ _EVENTS = (
     Column("Details"),
     Column("PID", hidden=True),
 )
-_INDENT: Final = 4  # of details that have lines of their own
 _SHORT: Final = 8  # digits of a commit
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_STYLES: tuple[Style, ...] = ("time", "agent", "")
 
 
 @render_text.register
@@ -74,16 +70,9 @@ def render_acp_log(result: AcpLog, view: View) -> None:
     if not cells:
         view.line("No events." if result.notes else "Nothing is logged yet.")
         return
-    widths = [max(count_cells(plain_text(cell)) for cell in column) for column in zip(*cells, strict=True)]
-    for row, event in zip(cells, result.events, strict=True):
-        start = [_padded(cell, widths[at], _STYLES[at]) for at, cell in enumerate(row)]
-        details = _shown_details(event.details)
-        if sum(widths) + 2 * len(widths) + count_cells(", ".join(details)) <= view.width:
-            view.line(start[0], "  ", start[1], "  ", start[2], "  ", ", ".join(details))
-            continue
-        view.line(start[0], "  ", start[1], "  ", event.event)
-        for line in _filled(details, view.width - _INDENT - 1):
-            view.hanging(line, indent=_INDENT, hang=0)
+    columns = (*_EVENTS[:3], Column("Details", paths=True))
+    details = [", ".join(_shown_details(row.details)) for row in result.events]
+    view.rows(columns, ((*row, text) for row, text in zip(cells, details, strict=True)))
 
 
 def _shown_details(details: Mapping[str, Any]) -> list[str]:
@@ -95,23 +84,6 @@ def _shown_details(details: Mapping[str, Any]) -> list[str]:
         text = ", ".join(map(str, value)) if isinstance(value, list) else _text_of(value)
         found.append(f"{name.replace('_', ' ')}: {text[:_SHORT] if _COMMIT.fullmatch(text) else text}")
     return found
-
-
-def _filled(texts: Iterable[str], width: int) -> Iterator[str]:
-    """Yield lines of texts with commas between them; a text begins a line unless it ends in the one before."""
-    line = ""
-    for text in texts:
-        if line and count_cells(line) + count_cells(text) + 3 > width:
-            yield f"{line},"
-            line = ""
-        line = f"{line}, {text}" if line else text
-    if line:
-        yield line
-
-
-def _padded(cell: Cell, width: int, style: Style) -> Span:
-    text = plain_text(cell)
-    return Span(text + " " * (width - count_cells(text)), style)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from scopes.history.messages import MessageHeader, display_time, shown_author
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import author, counted, identifier, short_time, subject
+from scopes.render.text.phrases import author, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from scopes.conversation.log import Bisection

@@ -13,13 +13,13 @@ from scopes.render.text.phrases import (
     author,
     begins_at,
     branch_reason,
-    counted,
     identifier,
     short_time,
     subject,
     write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from scopes.conversation.branch import (
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _REMOVED = (Column("ID"), Column("Author"), Column("Subject", flexible=True))
 _WIDE = 100
 _FULL_REASONS = 160  # columns
-_STATUS_WORDS = {"active": "open"}  # neither abandoned nor merged; the active branch has a star
 _TERMINAL_COLUMNS = (
     Column(""),
     Column("Branch", "branch", flexible=True),
@@ -174,7 +173,7 @@ def _terminal_row(row: BranchRow, view: View) -> tuple[Cell, ...]:
         row.purpose or "",
         row.agent or "",
         "" if row.reason is None else branch_reason(row.reason, row.session, brief=view.width < _FULL_REASONS),
-        _STATUS_WORDS.get(row.status, row.status),
+        row.status,
         short_time(view, row.last_activity),
     )
 
@@ -186,7 +185,7 @@ def _piped_row(row: BranchRow) -> tuple[str, ...]:
         str(row.total),
         row.purpose or "",
         row.agent or "",
-        _STATUS_WORDS.get(row.status, row.status),
+        row.status,
         "*" if row.active else "",
         in_seconds(row.last_activity or UNKNOWN_TIME),
         row.tip,

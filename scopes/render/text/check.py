@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from scopes.check.findings import LEVELS, how_it_ended
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted
+from scopes.render.text.phrases import SHORT_ID_LENGTH
 from scopes.render.view import Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from scopes.check.rule_tests import RuleTests
     from scopes.render.color import Style
 
+_TESTS = "order/tests-passed"
+_LEVEL = len("unknown")
 _MAX_SAME = 3  # rules that are unknown for the same reason and have a line each
 _ORDER: dict[str, int] = {level: number for number, level in enumerate(LEVELS)}
 _RESULTS: dict[str, Style] = {"fail": "bad", "todo": "warn", "pass": "good"}
@@ -29,7 +33,10 @@ _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 @render_text.register
 def render_checked(result: Checked, view: View) -> None:
-    """Write the findings of each run below its name, then what could not be judged, and a summary."""
+    """Write the findings of each run, then what could not be judged, and a summary."""
+    if view.terminal:
+        _write_report(result, view)
+        return
     for run in result.runs:
         if run.findings:
             _write_run(run, view)
@@ -44,6 +51,81 @@ def render_checked(result: Checked, view: View) -> None:
     counts = f"{counted(found, 'finding')}{of_these}, {passed} passed, {unknown} unknown"
     policy = "" if result.policy is None else f"; policy: {result.policy}"
     view.line(word, f": {counted(len(result.runs), 'run')}, {counts}{causes}{policy}")
+
+
+def _write_report(result: Checked, view: View) -> None:
+    """Write a report for people: each finding with its place and what to do, what is not known, and the verdict."""
+    named = (verdict for run in result.runs for verdict in run.verdicts if verdict.status != "pass")
+    width = max((len(verdict.rule) for verdict in named), default=0)
+    for run in result.runs:
+        if len(result.runs) > 1 and (run.findings or any(verdict.status == "unknown" for verdict in run.verdicts)):
+            view.line(Span(run.name or "no run", "heading"))
+        for finding in sorted(run.findings, key=lambda finding: _ORDER.get(finding.level, 0)):
+            _report_finding(finding, view, width)
+    _report_unknown(result, view, width)
+    _report_verdict(result, view)
+
+
+def _report_finding(finding: Finding, view: View, width: int) -> None:
+    sign = Span(f"{'✗' if finding.counts else '-'} ", _STYLES.get(finding.level, "dim"))
+    level = Span(f"{finding.level:<{_LEVEL}} ", _STYLES.get(finding.level, "dim"))
+    view.hanging(finding.message, _remark(finding), start=(sign, level, Span(f"{finding.rule:<{width}}  ", "key")))
+    for event in finding.events:
+        place = event.message if event.path is None else f"{event.path}:{event.line}"
+        start = Span(f"{place[:SHORT_ID_LENGTH] if event.path is None else place:<{width}}  ", "dim")
+        view.hanging(Span(event.text), start=(" " * (_LEVEL + 3), start))
+    if finding.cure and finding.counts:
+        view.hanging(finding.cure, start=(" " * (_LEVEL + 3), Span(f"{'do':<{width}}  ", "key")))
+
+
+def _remark(finding: Finding) -> Span:
+    """Return why a finding does not count, or where the command ran and how it ended."""
+    if finding.suppressed is not None:
+        return Span(f" (accepted: {finding.suppressed})", "dim")
+    if finding.known:
+        return Span(" (in the baseline)", "dim")
+    where = f" (in {finding.directory})" if finding.directory is not None else ""
+    return Span(where + (f" ({how_it_ended(finding)})" if finding.outcome in {"denied", "failed"} else ""), "dim")
+
+
+def _report_unknown(result: Checked, view: View, width: int) -> None:
+    """Write one line for each rule that could not be judged, and one for many rules with the same reason."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for run in result.runs:
+        for verdict in run.verdicts:
+            if verdict.status == "unknown":
+                found.setdefault(verdict.reason, {}).setdefault(verdict.rule, []).append(run.name)
+    for reason, rules in found.items():
+        names = {f"{len(rules)} rules": [name for of_rule in rules.values() for name in of_rule]}
+        for rule, runs in (names if len(rules) > _MAX_SAME else rules).items():
+            number = len(dict.fromkeys(runs))
+            where = Span(f" ({counted(number, 'run')})" if len(result.runs) > 1 else "", "dim")
+            start = (Span(f"? {'unknown':<{_LEVEL}} ", "warn"), Span(f"{rule:<{width}}  ", "key"))
+            view.hanging(reason, where, start=start)
+
+
+def _report_verdict(result: Checked, view: View) -> None:
+    """Write the last line: what failed, or how many rules passed, and that nobody knows whether the tests did."""
+    verdicts = [verdict for run in result.runs for verdict in run.verdicts]
+    passed = sum(verdict.status == "pass" for verdict in verdicts)
+    levels = Counter(finding.level for run in result.runs for finding in run.findings if finding.counts)
+    parts = [counted(levels[level], level) for level in LEVELS if levels[level]]
+    accepted = sum(not finding.counts for run in result.runs for finding in run.findings)
+    parts += [f"{accepted} accepted"] if accepted else []
+    unknown = len(result.unknown)
+    counts = " (counts with --unknown fail)" if result.unknown_fails else ""
+    parts += [f"{unknown} unknown{counts}"] if unknown else []
+    runs = f" in {counted(len(result.runs), 'run')}" if len(result.runs) > 1 else ""
+    if result.failed:
+        view.sentence(Span("FAILED", "bad"), f": {', '.join([*parts, f'{passed} passed'])}{runs}")
+    elif any(verdict.rule == _TESTS and verdict.status == "unknown" for verdict in verdicts):
+        of_all = Span(f" ({passed} of {len(verdicts)} rules{runs})", "dim")
+        view.sentence(Span("passed", "good"), ", but nobody knows whether the tests passed", of_all)
+    else:
+        rest = f" · {', '.join(parts)}" if parts else ""
+        view.sentence(Span("passed", "good"), f": {passed} of {len(verdicts)} rules{runs}{rest}")
+    if result.policy is not None:
+        view.sentence(Span(f"policy: {result.policy}", "dim"))
 
 
 def _write_run(run: CheckedRun, view: View) -> None:

@@ -1,10 +1,8 @@
-"""Render collaborations: the list, what was done, and the report, which is Markdown in a pipe."""
+"""Render the report of a collaboration, which is Markdown in a pipe."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.collaboration.records import THE_TASK
@@ -12,83 +10,17 @@ from scopes.collaboration.report import describe_end
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.keys import decoded_key
 from scopes.model.conflicts import ENDED
-from scopes.render.color import Style
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    UNDO_HINT,
-    WIDE,
-    confidence,
-    counted,
-    short_time,
-    write_hint,
-    write_outcome,
-)
-from scopes.render.view import Cell, Column, Span, View
+from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
+from scopes.render.view import View
+from scopes.result import confidence, counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from scopes.collaboration.contribute import CollaborationChanged
     from scopes.collaboration.debate import Choice, Debate
-    from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport, Consensus
-    from scopes.collaboration.start import CollaborationStarted
+    from scopes.collaboration.report import CollaborationReport, Consensus
     from scopes.merge.conflicts import ConflictRow
     from scopes.model.message import Evidence, Position
-
-_STYLES: dict[str, Style] = {"open": "good", "merged": "active", "closed": "dim"}
-_COLUMNS = (
-    Column("Conversation"), Column("Branch"), Column("Type"), Column("Status"), Column("Urgency"), Column("Joined"),
-    Column("Messages"), Column("Conflicts"), Column("Opened"), Column("Task"),
-)  # fmt: skip
-_TERMINAL_COLUMNS = (
-    Column("Branch", "branch"), Column("Status"), Column("Joined"), Column("Messages", align="right"),
-    Column("Opened", "time"), Column("Task", flexible=True),
-)  # fmt: skip
-
-
-@render_text.register
-def render_collaboration_started(result: CollaborationStarted, view: View) -> None:
-    """Write the branch and who was asked; in a pipe the branch."""
-    name = f"{result.conversation}/{result.branch}"
-    asked = ", ".join((*result.delivered_to, *(f"{each} (away)" for each in result.queued_for)))
-    write_outcome(view, name, "opened ", Span(name, "branch"), f" for {asked}")
-    if view.terminal:
-        write_hint(view, f"see who joins: scopes collaborate list {quote(result.conversation)}")
-        write_hint(view, UNDO_HINT)
-
-
-@render_text.register
-def render_collaboration_changed(result: CollaborationChanged, view: View) -> None:
-    """Write what was done; in a pipe the id of the message."""
-    where = Span(f"{result.conversation}/{result.branch}", "branch")
-    who = Span(result.author, "agent")
-    if result.operation is None:
-        write_outcome(view, result.message, who, " takes part in ", where)
-        return
-    about = "" if result.about is None else f" about {result.about}"
-    write_outcome(view, result.message, who, f" {result.change}{about}: ", where)
-    if view.terminal:
-        if result.report is not None:
-            view.line("")
-            render_collaboration_report(result.report, view)
-        write_hint(view, UNDO_HINT)
-
-
-@render_text.register
-def render_collaboration_list(result: CollaborationList, view: View) -> None:
-    """Write a row for each collaboration."""
-    if not view.terminal:
-        view.rows(_COLUMNS, (_row(each, view) for each in result.rows))
-    elif not result.rows:
-        view.line("No collaboration is open.")
-        write_hint(view, "open one: scopes collaborate CONV --type TYPE --agents NAMES --task TEXT")
-    else:
-        crowded = {"Messages", "Opened"} if view.width < WIDE else set()
-        columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
-        view.rows(columns, (_terminal_row(each, view) for each in result.rows), title="Collaborations")
-        merged = next((each for each in result.rows if each.status == "merged"), None)
-        if merged is not None:
-            write_hint(view, f"close what is merged: scopes collaborate close {quote(merged.name)}")
 
 
 @render_text.register
@@ -229,25 +161,3 @@ def _text(text: str) -> str:
 
 def _time(view: View, time: str | None) -> str:
     return short_time(view, time).text
-
-
-def _joined(each: Collaboration) -> str:
-    """Return how many of those who were asked have joined, and how many others have: `2 of 3 + 1`."""
-    asked = [one for one in each.participants if one.is_asked]
-    others = sum(one.joined is not None for one in each.participants if not one.is_asked)
-    more = f" + {others}" if others else ""
-    return f"{sum(one.joined is not None for one in asked)} of {len(asked)}{more}"
-
-
-def _row(each: Collaboration, view: View) -> tuple[Cell, ...]:
-    return (
-        each.conversation, each.branch, each.type, each.status, each.urgency, _joined(each), str(each.messages),
-        str(each.open_conflicts), short_time(view, each.opened), each.task,
-    )  # fmt: skip
-
-
-def _terminal_row(each: Collaboration, view: View) -> tuple[Cell, ...]:
-    return (
-        each.name, Span(each.status, _STYLES[each.status]), _joined(each), str(each.messages),
-        short_time(view, each.opened), each.task,
-    )  # fmt: skip

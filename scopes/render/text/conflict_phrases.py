@@ -6,19 +6,12 @@ from itertools import islice
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from scopes.merge.keys import decoded_key, display_key, group_of
+from scopes.merge.keys import NOUNS, decoded_key, display_key, group_of
 from scopes.model.message import MESSAGES
 from scopes.render.text.claims import claim_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    UNDO_HINT,
-    counted,
-    identifier,
-    short_time,
-    write_hint,
-)
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNDO_HINT, identifier, short_time, write_hint
 from scopes.render.view import Span, View
-from scopes.render.wrap import truncate_line
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +23,7 @@ if TYPE_CHECKING:
     from scopes.render.color import Style
 
 MAX_LINES = 20
+_SEVERITY = 15  # cells at the right of a conflict
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _CHOICES = {
     "both": "kept both sides",
@@ -55,6 +49,13 @@ def conflict_key(view: View, conflict: Conflict) -> str:
     if group_of(conflict.key) == MESSAGES and view.terminal:
         return conflict.key[: len(MESSAGES) + 1 + SHORT_ID_LENGTH]
     return display_key(conflict.key) if view.terminal else decoded_key(conflict.key)
+
+
+def conflict_title(conflict: Conflict) -> str:
+    """Return what a conflict is about, as people read it: `decision cookies`."""
+    group = group_of(conflict.key)
+    name = conflict.key[len(MESSAGES) + 1 :][:SHORT_ID_LENGTH] if group == MESSAGES else display_key(conflict.key)
+    return f"{NOUNS.get(group, group)} {name.removeprefix(f'{group}/')}"
 
 
 def conflict_agents(conflict: Conflict) -> str:
@@ -98,8 +99,7 @@ def earlier_line(view: View, key: str, earlier: EarlierResolution) -> str:
 
 def write_resolution_branch(view: View, branch: BranchName) -> None:
     """Name the conflict-resolution branch after a stop."""
-    view.line("resolve the conflicts on this branch, which is now active:")
-    view.line(Span(branch, "active"), indent=4)
+    view.sentence(Span("talk about it on ", "dim"), Span(branch, "active"), Span(", which is active now", "dim"))
 
 
 def write_open_conflicts(
@@ -109,14 +109,13 @@ def write_open_conflicts(
     *,
     before: int = 0,
 ) -> None:
-    """List the open conflicts after a blank line; `sides` are the names of target and source.
+    """List the open conflicts; `sides` are the names of target and source.
 
     `before` is the number of conflicts that `conflicts list` has before them.
     """
     unresolved = [(number, each) for number, each in enumerate(conflicts, before + 1) if each.status != "resolved"]
-    view.line()
     for number, conflict in unresolved[:MAX_LINES]:
-        _write_conflict(view, number, conflict, conflict_key(view, conflict), sides)
+        _write_conflict(view, number, conflict, sides)
     write_more(view, len(unresolved))
 
 
@@ -131,19 +130,15 @@ def write_next_commands(view: View, result: MergeConflicted | ReplayConflicted, 
     names = _names_of_open(result)
     branch = _branch_option(result)
     conversation, first = result.conversation, names[0][0] if names else "ID"
-    if view.hints:
-        view.line()
-    write_hint(view, f"show it:   scopes conflicts show {quote(conversation)} {quote(first)}")
-    write_hint(
-        view, f"resolve:   scopes conflicts resolve {quote(conversation)} {quote(first)} --take source --continue"
-    )
+    named = f"{quote(conversation)} {quote(first)}"
+    write_hint(view, f"decide with: scopes conflicts resolve {named} --take source --continue")
     for name, _ in islice((pair for pair in names if can_repeat(pair[1])), 1):
-        write_hint(
-            view, f"as before: scopes conflicts resolve {quote(conversation)} {quote(name)} --as-before --continue"
-        )
+        command = f"scopes conflicts resolve {quote(conversation)} {quote(name)} --as-before --continue"
+        write_hint(view, f"as before:   {command}")
+    write_hint(view, f"look at it:  scopes conflicts show {named}")
     if kind != "merge":
-        write_hint(view, f"skip it:   scopes {quote(kind)} {quote(conversation)} --skip{branch}")
-    write_hint(view, f"abort it:  scopes {quote(kind)} {quote(conversation)} --abort{branch}")
+        write_hint(view, f"skip it:     scopes {quote(kind)} {quote(conversation)} --skip{branch}")
+    write_hint(view, f"stop with:   scopes {quote(kind)} {quote(conversation)} --abort{branch}")
 
 
 def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str, Conflict]]:
@@ -190,31 +185,22 @@ def write_aborted(view: View, result: MergeAborted | ReplayAborted, kind: str) -
         write_hint(view, UNDO_HINT)
 
 
-def _write_conflict(view: View, number: int, conflict: Conflict, key: str, sides: tuple[str, str]) -> None:
-    """Write a conflict in three lines, with both sides, and a line for each earlier resolution."""
-    kind = Span(conflict.type, "heading")
-    name = identifier(view, conflict.id)
-    line = (f"{number:>2}  ", kind, "  ", severity(conflict), "  ", key, "  ", name)
-    view.line(*fit_line(view, line))
-    width = max(map(len, sides))
-    for word, branch, positions in (("target", sides[0], conflict.target), ("source", sides[1], conflict.source)):
-        where = (f"    {word} ", Span(f"{branch:<{width}}", "branch"), "  ")
-        view.line(*fit_line(view, (*where, *_side_spans(conflict.key, positions))))
+def _write_conflict(view: View, number: int, conflict: Conflict, sides: tuple[str, str]) -> None:
+    """Write what a conflict is about, the values of both sides, and a line for each earlier resolution."""
+    start = (f"{number:>3}  ", Span(conflict_title(conflict), "heading"), Span(f"  {conflict.type}", "dim"))
+    view.pair(start, (severity(conflict),), at=_SEVERITY)
+    width = min(max(map(len, sides)), view.width // 3)
+    for branch, positions in zip(sides, (conflict.target, conflict.source), strict=True):
+        name = branch if len(branch) <= width else f"{branch[: width - 1]}…"
+        view.hanging(*_side_spans(conflict.key, positions), start=(Span(f"{name:<{width}}", "branch"), "  "), indent=5)
     for earlier in conflict.earlier:
         parts = earlier_resolution(view, conflict.key, earlier)
-        view.line(*fit_line(view, ("    ", Span("resolved before: ", "key"), *parts)))
+        view.hanging(*parts, start=(Span("resolved before: ", "key"),), hang=2, indent=5)
 
 
 def can_repeat(conflict: Conflict) -> bool:
     """Return True if an open conflict can be resolved as it was before."""
     return conflict.status != "resolved" and [each.choice is None for each in conflict.earlier] == [False]
-
-
-def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:
-    """Return a line truncated to the terminal; unchanged elsewhere."""
-    if not view.terminal:
-        return line
-    return truncate_line(line, view.width)
 
 
 def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = True) -> None:
@@ -229,11 +215,10 @@ def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = 
         if not listed or len(resolved) > MAX_LINES:
             view.aside(f"resolved automatically: {counted(len(resolved), 'conflict')} in all")
         return
-    if listed:
-        view.line()
-    view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
     for conflict, resolution in resolved[:MAX_LINES] if listed else ():
-        choice = Span(f"{_CHOICES.get(resolution.choice, resolution.choice)} ({resolution.strategy})", "dim")
-        view.line(*fit_line(view, (f"    {conflict.type}  {display_key(conflict.key)}  ", choice)))
-    if listed:
+        what = f"{_CHOICES.get(resolution.choice, resolution.choice)} ({resolution.strategy})"
+        view.hanging(conflict_title(conflict), Span(f": {what}", "dim"), start=(Span("resolved ", "key"),), indent=2)
+    if not listed:
+        view.line(f"resolved: {counted(len(resolved), 'conflict')}", indent=2)
+    else:
         write_more(view, len(resolved))

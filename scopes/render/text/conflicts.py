@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import groupby, zip_longest
+from itertools import groupby
 from operator import attrgetter
 from shlex import quote
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from scopes.history.messages import display_time
 from scopes.merge.keys import can_have_value
@@ -17,48 +17,27 @@ from scopes.render.text.conflict_phrases import (
     can_repeat,
     conflict_agents,
     conflict_key,
+    conflict_title,
     earlier_line,
     earlier_resolution,
-    fit_line,
     severity,
     status,
 )
-from scopes.render.text.file_comparison import file_outcome, write_patch
-from scopes.render.text.phrases import (
-    author,
-    confidence,
-    counted,
-    identifier,
-    short_time,
-    subject,
-    write_field,
-    write_hint,
-    write_outcome,
-)
+from scopes.render.text.file_comparison import write_patch
+from scopes.render.text.phrases import author, identifier, short_time, subject, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
-from scopes.render.wrap import count_cells, truncate_line, wrap_line
-from scopes.sanitize import clean, clean_line
+from scopes.result import confidence, counted
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
     from scopes.merge.conflicts import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
     from scopes.render.color import Style
 
-_WIDE = 110
 _HELD = "branch"  # nothing is in progress where the conflict is recorded
-_TERMINAL_COLUMNS = (
-    Column("#", align="right"),
-    Column("ID"),
-    Column("Type", flexible=True),
-    Column("Severity"),
-    Column("About", flexible=True),
-    Column("Agents", "agent", flexible=True),
-    Column("Status"),
-    Column("Age"),
-)
 _PIPED_COLUMNS = (
     Column("Conversation"),
     Column("Number"),
@@ -73,11 +52,8 @@ _PIPED_COLUMNS = (
     Column("Source"),
     Column("Target"),
 )
-_CONFLICT_VIEW_WIDE = 120
-_INDENT = "    "
-_BETWEEN = Span(" │ ", "dim")
+_INDENT = 4
 _MAX_LINES = 40
-Line: TypeAlias = tuple[str | Span, ...]
 
 
 @render_text.register
@@ -99,7 +75,7 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
         _write_branch_conflicts(list(rows), view)
     if result.conflicts:
         row = result.conflicts[0]
-        write_hint(view, f"show one: scopes conflicts show {quote(row.conversation)} {quote(row.conflict.id[:8])}")
+        write_hint(view, f"show one: scopes conflicts show {quote(row.conversation)} {row.number}")
 
 
 @render_text.register
@@ -139,41 +115,39 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
 
 
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
-    """Write the conflicts of one branch: as a table, or two lines each on a narrow terminal."""
+    """Write the conflicts of one branch, each in two lines: what it is about, and the values of both sides."""
     first = rows[0]
-    joined = "onto" if first.kind == "rebase" else "into"
-    sides = f"{first.source} {joined} {first.target}, " if first.source else ""
-    title = f"{first.conversation}: {sides}on {first.branch}"
-    if view.width >= _WIDE:
-        view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
-        for row in rows:
-            for earlier in row.conflict.earlier:
-                line = (f"{row.number} resolved before: ", *earlier_resolution(view, row.conflict.key, earlier))
-                view.line(*fit_line(view, line))
-        return
-    view.line(*fit_line(view, (Span(title, "heading"),)))
+    sides = f"{first.target} <- {first.source}" if first.source else first.branch
+    view.cut(Span(first.conversation, "id"), "  ", Span(sides, "branch"))
+    width = max(view.cells(conflict_title(row.conflict)) for row in rows)
     for row in rows:
         conflict = row.conflict
-        line = (f"{row.number:>3}  ", conflict.type, "  ", severity(conflict), "  ", conflict_key(view, conflict))
-        view.line(*fit_line(view, line))
-        who = Span(conflict_agents(conflict), "agent")
-        below = (
-            "     ",
-            identifier(view, conflict.id),
-            "  ",
-            who,
-            "  ",
-            status(conflict),
-            "  ",
-            short_time(view, row.changed_at),
-        )
-        view.line(*fit_line(view, below))
+        sign = Span("✓", "good") if conflict.status in ENDED else Span("!", "warn")
+        title = Span(f"{conflict_title(conflict):<{min(width, view.width // 2)}}", "heading")
+        when = Span(f"{conflict.status} {short_time(view, row.changed_at).text}", "dim")
+        start = (f"{row.number:>2} ", sign, " ", title, "  ", severity(conflict), "  ", when)
+        view.cut(*start, "  ", " / ".join(filter(None, (_agents(conflict.target), _agents(conflict.source)))))
+        half = (view.width - 10) // 2
+        left, right = (_values(conflict.key, side) for side in (conflict.target, conflict.source))
+        view.line(*_fitted(view, left, half), Span("  /  ", "dim"), *_fitted(view, right, half), indent=5)
         for earlier in conflict.earlier:
-            line = ("     resolved before: ", *earlier_resolution(view, conflict.key, earlier))
-            view.line(*fit_line(view, line))
+            view.cut(Span("resolved before: ", "key"), *earlier_resolution(view, conflict.key, earlier), indent=5)
 
 
-def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
+def _agents(positions: Sequence[Position]) -> str:
+    return ", ".join(dict.fromkeys(position.agent for position in positions if position.agent is not None))
+
+
+def _values(key: str, positions: Sequence[Position]) -> str:
+    return "; ".join(claim_text(key, position.value) for position in positions) or "nothing"
+
+
+def _fitted(view: View, text: str, width: int) -> tuple[Span, ...]:
+    """Return a text cut to a number of cells."""
+    return (Span(view.drawn(lambda part: part.cut(text), width=width)[0]),)
+
+
+def _cells(row: ConflictRow, view: View) -> tuple[Cell, ...]:
     conflict = row.conflict
     return (
         str(row.number),
@@ -183,13 +157,11 @@ def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
         conflict_key(view, conflict),
         conflict_agents(conflict),
         status(conflict),
-        short_time(view, row.changed_at),
     )
 
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
-    *cells, _ = _terminal_row(row, view)
-    return row.conversation, *cells, short_time(view, row.opened_at), row.branch, row.source, row.target
+    return row.conversation, *_cells(row, view), short_time(view, row.opened_at), row.branch, row.source, row.target
 
 
 def _write_conflict(result: ConflictView, view: View) -> None:
@@ -198,8 +170,7 @@ def _write_conflict(result: ConflictView, view: View) -> None:
     _write_fields(result, view)
     if conflict.base:
         view.line()
-        for line in _side(view, "Before:", "", conflict.key, conflict.base, result.texts, view.width):
-            view.line(*line)
+        _write_side(view, "Before:", "", conflict.key, conflict.base, result.texts)
     _write_sides(result, view)
     if result.file is not None:
         _write_file_changes(result.file, view)
@@ -223,10 +194,9 @@ def _write_talk(result: ConflictView, view: View) -> None:
     for head in result.talk:
         when, argument = short_time(view, display_time(head)), arguments.get(head.id)
         words = subject(head) if argument is None else clean_line(argument.position)
-        view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", words)))
+        view.cut("[", when, "] ", author(head.author, head.author_kind), ": ", words)
         for text in () if argument is None else list_support(argument):
-            for line in _folded(view, f"- {text}", _INDENT, view.width, "dim"):
-                view.line(*line)
+            _write_text(view, f"- {text}", _INDENT, "dim")
 
 
 def _write_fields(result: ConflictView, view: View) -> None:
@@ -254,57 +224,44 @@ def _reached_at(result: ConflictView) -> str:
 
 
 def _write_sides(result: ConflictView, view: View) -> None:
-    row, conflict, texts = result.row, result.row.conflict, result.texts
-    wide = view.terminal and view.width >= _CONFLICT_VIEW_WIDE
-    width = (view.width - len(_BETWEEN.text)) // 2 if wide else view.width
+    row, conflict = result.row, result.row.conflict
     patches = ("", "") if result.file is None else (result.file.target_patch, result.file.source_patch)
-    target = _side(view, "Target: ", row.target, conflict.key, conflict.target, texts, width, patches[0])
-    source = _side(view, "Source: ", row.source, conflict.key, conflict.source, texts, width, patches[1])
     view.line()
-    if wide:
-        _write_columns(view, target, source, width)
-        return
-    for line in (*target, (), *source):
-        view.line(*line)
+    _write_side(view, "Target: ", row.target, conflict.key, conflict.target, result.texts, patches[0])
+    view.line()
+    _write_side(view, "Source: ", row.source, conflict.key, conflict.source, result.texts, patches[1])
 
 
 def _write_file_changes(changes: FileChanges, view: View) -> None:
     view.line()
-    write_field(view, "File", file_outcome(changes.comparison))
+    write_field(view, "File", changes.comparison.verdict)
     write_patch(view, "Last edit of the target:", changes.target_patch)
     write_patch(view, "Last edit of the source:", changes.source_patch)
 
 
-def _write_columns(view: View, left: Iterable[Line], right: Iterable[Line], width: int) -> None:
-    for one, other in zip_longest(left, right, fillvalue=()):
-        used = sum(count_cells(part if isinstance(part, str) else part.text) for part in one)
-        view.line(*one, " " * (width - used), _BETWEEN, *other)
-
-
-def _side(  # noqa: PLR0917 - a heading, its content and the width
+def _write_side(  # noqa: PLR0917 - a heading and its content
     view: View,
     word: str,
     branch: str,
     key: str,
     positions: Sequence[Position],
     texts: Mapping[str, str],
-    width: int,
     patch: str = "",
-) -> Iterator[Line]:
-    """Yield the lines of one side: for each position its value, agent and confidence, and the text of its message.
+) -> None:
+    """Write one side: for each position its value, agent and confidence, and the text of its message.
 
     `patch` is what the side changed in a file: the numbers of its lines stand for a content that is not recorded.
     """
-    yield from _cut(view, (Span(word, "key"), Span(branch, "branch")), width)
+    view.cut(Span(word, "key"), Span(branch, "branch"))
     if not positions:
-        yield _INDENT, Span("nothing", "dim")
+        view.line(Span("nothing", "dim"), indent=_INDENT)
     for position in positions:
         value = _value_text(key, position.value, patch)
-        yield from _folded(view, value, _INDENT, width, "heading")
-        yield from _cut(view, (_INDENT, *_attribution(view, position)), width)
+        _write_text(view, value, _INDENT, "heading")
+        view.cut(*_attribution(view, position), indent=_INDENT)
         text = texts.get(position.message or "", "")
         if text and text != value:
-            yield from _folded(view, text, _INDENT + "  ", width, "dim")
+            _write_text(view, text, _INDENT + 2, "dim")
 
 
 def _value_text(key: str, value: Any, patch: str) -> str:
@@ -329,21 +286,10 @@ def _attribution(view: View, position: Position) -> Iterator[str | Span]:
         yield identifier(view, position.message)
 
 
-def _cut(view: View, line: Line, width: int) -> Iterator[Line]:
-    yield truncate_line(line, width) if view.terminal else line
-
-
-def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Iterator[Line]:
-    """Yield the lines of a text, on a terminal wrapped and limited to 40 rows."""
-    lines = clean(text).expandtabs(8).removesuffix("\n").split("\n")
-    rows = lines
-    if view.terminal:
-        rows = [row for line in lines for row in wrap_line(line, max(width - len(indent), 20))]
-    most = _MAX_LINES if view.terminal and len(rows) > _MAX_LINES + 1 else len(rows)
-    for row in rows[:most]:
-        yield indent, Span(row, style)
-    if len(rows) > most:
-        yield indent, Span(f"… {len(rows) - most} more lines", "dim")
+def _write_text(view: View, text: str, indent: int, style: Style) -> None:
+    """Write a text, on a terminal at most 40 rows of it."""
+    if not view.paragraph(text, indent=indent, style=style, most=_MAX_LINES):
+        view.line(Span(f"… {counted(text.count(chr(10)) + 1, 'line')} in all", "dim"), indent=indent)
 
 
 def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) -> None:

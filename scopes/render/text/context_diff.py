@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide

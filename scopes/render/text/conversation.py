@@ -9,14 +9,13 @@ from scopes.clock import in_seconds, now_nanoseconds
 from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
 from scopes.history.messages import NO_TEXT, display_time
 from scopes.render.dispatch import render_text
-from scopes.render.relative_time import ago
+from scopes.render.relative_time import ago, day_and_minute, day_of, minute_of
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     UNKNOWN_TIME,
     WIDE,
     author,
     branch_reason,
-    counted,
     ending_mark,
     identifier,
     short_time,
@@ -29,7 +28,7 @@ from scopes.render.text.phrases import (
     write_outcome,
 )
 from scopes.render.view import Column, Span, View
-from scopes.render.wrap import count_span_cells, truncate_line, truncate_text
+from scopes.result import counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     )
 
 _KEY_WIDTH = len("Directory: ")
+_TITLE = 50  # characters of a title beside other facts
 _COUNTS_WIDTH = len("├─ " + " (100 messages)" + "merged")
 _MIN_NAME = 20
 _AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
@@ -52,54 +52,75 @@ _AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all"
 
 @render_text.register
 def render_conversation_view(result: ConversationView, view: View) -> None:
-    """Write a conversation, its branches, recent activity and details; the same in a pipe."""
+    """Write a conversation, its branches and its recent activity, as the specification shows them.
+
+    The details are in one line on a terminal, unless they were asked for, and in a list in a pipe.
+    """
+    is_brief = view.terminal and not view.options.details
     write_field(view, "Conversation", Span(result.id, "id"))
-    if result.title is not None:
-        _write_line(view, Span("Title: ", "key"), result.title)
-    elif result.opening is not None:
-        _write_line(view, Span("Title: ", "key"), Span(result.opening, "dim"))
-    if result.project is not None:
-        write_field(view, "Project", result.project)
+    if not is_brief:
+        _write_title(result, view)
     people = [Span(name, "agent") for name in result.participants]
     write_field(view, "Participants", *_separated(people) or ("none yet",))
     write_field(view, "Active Branch", Span(result.active_branch, "active"))
     view.line()
     single = f"Branch (1 of {result.branch_count}):"
-    view.line(Span("Branches:" if result.branch is None else single, "key"))
+    view.line(Span("Branches:" if result.branch is None else single, "heading"))
     for branch in result.branches:
-        _write_line(view, Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_spans(branch, view))
+        view.cut(Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_spans(branch, view))
     if result.recent:
         view.line()
-        view.line(Span("Recent Activity:", "key"))
+        view.line(Span("Recent Activity:", "heading"))
     from scopes.render.text.verify_signatures import signature_spans
 
     for entry in result.recent:
-        view.line(*_recent_line(entry, view))
+        view.cut(*_recent_line(entry, view))
         if entry.signature is not None:
-            _write_line(view, Span("  Signed: ", "key"), *signature_spans(entry.signature))
+            view.cut(Span("  Signed: ", "key"), *signature_spans(entry.signature))
     view.line()
-    view.line(Span("Details:", "key"))
-    for name, *value in _details(result):
-        _write_line(view, f"{name}:".ljust(_KEY_WIDTH), *value)
-    _write_next_steps(result, view)
+    if is_brief:
+        view.cut(Span(_summary(result), "dim"))
+    else:
+        view.line(Span("Details:", "heading"))
+        for name, *value in _details(result):
+            view.cut(Span(f"{name}:".ljust(_KEY_WIDTH), "key"), *value)
+    _write_progress(result, view)
 
 
-def _write_next_steps(result: ConversationView, view: View) -> None:
-    """Write what is in progress and, on a terminal, how to go on, on a narrow one with a line for each command."""
+def _write_title(result: ConversationView, view: View) -> None:
+    if result.title is not None:
+        view.cut(Span("Title: ", "key"), result.title)
+    elif result.opening is not None:
+        view.cut(Span("Title: ", "key"), Span(result.opening, "dim"))
+    if result.project is not None:
+        write_field(view, "Project", result.project)
+
+
+def _summary(result: ConversationView) -> str:
+    """Return `Login fails on Safari · shop · 15 Jan 10:03 to 10:51 · 15 messages`."""
+    title = clean_line(result.title or result.opening or "")
+    if len(title) > _TITLE:
+        title = f"{title[: _TITLE - 1]}…"
+    period = ""
+    if result.started is not None:
+        first, now = day_and_minute(result.started, now_nanoseconds()), now_nanoseconds()
+        last = result.last_activity or result.started
+        same_day = day_of(last, now) == day_of(result.started, now)
+        until = minute_of(last) if same_day else day_and_minute(last, now)
+        period = first if last == result.started else f"{first} to {until}"
+    parts = (title, result.project, period, counted(result.messages, "message"))
+    return " · ".join(part for part in parts if part)
+
+
+def _write_progress(result: ConversationView, view: View) -> None:
+    """Write what is in progress and, on a terminal, the commands that end it."""
     if result.in_progress:
         view.line()
     for each in result.in_progress:
-        _write_line(view, Span(_progress_text(each), "warn"))
-    if not view.terminal:
-        return
-    name = quote(result.id)
-    commands = (f"log {name}", f"context {name} --max-tokens 8000", f"branch {name} NAME")
-    steps = [f"scopes {command}" for command in (*_merge_commands(result), *commands)]
-    together = f"go on: {' · '.join(steps)}"
-    fits = len(together) <= view.width and not result.in_progress
-    lines = [together] if fits else [f"go on: {steps[0]}", *(f"       {step}" for step in steps[1:])]
-    for line in lines:
-        write_hint(view, line)
+        view.cut(Span(_progress_text(each), "warn"))
+    if view.terminal:
+        for command in _merge_commands(result):
+            write_hint(view, f"  scopes {command}")
 
 
 def _progress_text(merge: OpenMerge) -> str:
@@ -147,11 +168,6 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
     if result.continues is not None:
         conversation, message = result.continues
         yield "Continues", Span(conversation or "a conversation of another store", "id"), f", up to message {message}"
-
-
-def _write_line(view: View, *parts: str | Span) -> None:
-    """Write one line, on a terminal cut to its width."""
-    view.line(*(truncate_line(parts, view.width) if view.terminal else parts))
 
 
 @render_text.register
@@ -243,14 +259,10 @@ def render_branch_deleted(result: BranchDeleted, view: View) -> None:
 def _recent_line(entry: LogEntry, view: View) -> tuple[str | Span, ...]:
     """Return a message as one line, as in a log."""
     head = entry.head
-    when = f"[{_ago(display_time(head))}]"
-    who = author(head.author, head.author_kind)
-    mark = ending_mark(head, entry.ending)
-    room = view.width - len(when) - len(who.text) - count_span_cells(mark) - 3 if view.terminal else None
-    spoken = room is None and head.subject != NO_TEXT
-    summary = (subject(head),) if spoken else summarize(head, entry.message, room)
-    line = (Span(when, "time"), " ", who, *mark, ": ", *summary)
-    return truncate_line(line, view.width) if view.terminal else line
+    spoken = not view.terminal and head.subject != NO_TEXT
+    summary = (subject(head),) if spoken else summarize(head, entry.message)
+    who, mark = author(head.author, head.author_kind), ending_mark(head, entry.ending)
+    return (Span(f"[{_ago(display_time(head))}]", "time"), " ", who, *mark, ": ", *summary)
 
 
 def _branch_spans(branch: BranchRow, view: View) -> Iterator[str | Span]:
@@ -294,7 +306,11 @@ def _remote_marks(branch: BranchRow) -> Iterator[Span]:
 def _shown_name(branch: BranchRow, view: View) -> str:
     """Return the name of a branch, on a terminal shortened so that its counts have room."""
     room = max(view.width - _COUNTS_WIDTH, _MIN_NAME)
-    return truncate_text(clean_line(branch.name), room) if view.terminal else branch.name
+    if not view.terminal or view.cells(branch.name) <= room:
+        return branch.name
+    from rich.cells import set_cell_size
+
+    return f"{set_cell_size(clean_line(branch.name), room - 1)}…"
 
 
 def _period(first: str, last: str | None) -> str:

@@ -12,11 +12,11 @@ from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_
 from scopes.merge.keys import NOUNS, decoded_key, group_of
 from scopes.model.message import FILES
 from scopes.render.dispatch import render_text
+from scopes.render.text.calls import summarize_message
 from scopes.render.text.claims import claim_name, claim_text
-from scopes.render.text.message_summary import summarize_message
-from scopes.render.text.phrases import author, counted, identifier, short_time, subject, summary_text
-from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line, truncate_path
+from scopes.render.text.phrases import author, identifier, short_time, subject, summary_text
+from scopes.render.view import Cell, Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -101,10 +101,10 @@ def _write_changes_of_one_side(view: View, result: Difference) -> None:
         counts = ", ".join(counted(number, NOUNS.get(group, "claim")) for group, number in numbers.items())
         _write_heading(view, f"Changed only in {name}: {counts}")
         for line in _claims_of_one_side([claim for claim in claims if group_of(claim.key) != FILES], side):
-            view.line(*truncate_line(line, view.width - 2), indent=2)
+            view.cut(*line, indent=2)
         files = [decoded_key(claim.key).partition("/")[2] for claim in claims if group_of(claim.key) == FILES]
         for file in files[:_MAX_FILES]:
-            view.line(*truncate_path(clean_spans(file), view.width - 2), indent=2)
+            view.line(file, indent=2)
         if len(files) > _MAX_FILES:
             view.line(f"and {len(files) - _MAX_FILES:,} more", indent=2)
 
@@ -128,7 +128,7 @@ def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:
     if equal:
         _write_heading(view, f"Changed on both sides (merge --dry-run compares the contents): {len(equal):,}")
     for claim in equal:
-        view.line(*truncate_line((Span(_claim_name(claim), "heading"),), view.width - 2), indent=2)
+        view.cut(Span(_claim_name(claim), "heading"), indent=2)
     both = [claim for claim in claims if claim.in_left and claim.in_right]
     one = [claim for claim in claims if not (claim.in_left and claim.in_right)]
     if both:
@@ -142,7 +142,7 @@ def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:
         mark: Span = Span("- ", "bad") if claim.in_left else Span("+ ", "good")
         value = _left_text(claim) if claim.in_left else _right_text(claim)
         line = (mark, Span(_claim_name(claim), "heading"), ": ", Span(value, mark.style))
-        view.line(*truncate_line(line, view.width))
+        view.cut(*line)
 
 
 def _claim_name(claim: ChangedClaim) -> str:
@@ -185,14 +185,12 @@ def _write_messages(
         command = f"scopes log {quote(sides[0].revision.conversation)} {quote(names[1])}..{quote(names[0])}"
         same = sides[0].revision.conversation == sides[1].revision.conversation
         earlier = f"… {len(shown) - most:,} earlier{f'; all: {command}' if same else ''}"
-        view.line(*truncate_line((mark, Span(earlier, "dim")), view.width))
+        view.line(mark, Span(earlier, "dim"))
         shown = shown[-most:]
     for head in shown:
         who = author(head.author, head.author_kind)
-        start = (mark, identifier(view, head.id), " ", who, ": ")
-        room = view.width - count_span_cells(clean_spans(start))
         message = result.bodies.get(head.oid)
-        view.line(*truncate_line((*start, *summarize_message(head, message, (), room)), view.width))
+        view.cut(mark, identifier(view, head.id), " ", who, ": ", *summarize_message(head, message))
 
 
 def _write_both(view: View, left: str | None, right: str | None) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted
+from scopes.render.text.phrases import SHORT_ID_LENGTH
 from scopes.render.view import Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from scopes.conversation.commits import CommitAccount, FileAccount

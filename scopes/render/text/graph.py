@@ -14,13 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby, tee
+from typing import TYPE_CHECKING
 
 from scopes.ids import Oid
+from scopes.render.text.log import one_line, piped_graph_line, write_entry
+from scopes.render.view import Span, View
+
+if TYPE_CHECKING:
+    from scopes.conversation.log import LogEntry
+    from scopes.render.color import Style
 
 Cell = tuple[str, int]  # one character and the column whose color it has
 Row = tuple[Cell, ...]
-_Picture = tuple[list[Cell], list[list[Cell]]]  # the row of a commit and the rows of its edges
 
+_LANES: tuple[Style, ...] = ("good", "warn", "bad", "dim", "")
 _JOINTS = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"  # indexed by the sum of: up 1, down 2, left 4, right 8
 
 
@@ -46,13 +54,43 @@ class GraphLine:
     rest: Row
 
 
-def draw(newest_first: Iterable[Node], *, ascii_only: bool = False) -> Iterator[GraphLine]:
-    r"""Draw a history with `● │ ├ ╮ ╯ ─`, or with git's `* | / \ _ - .`.
+def write_graph(entries: Iterable[LogEntry], view: View) -> None:
+    """Write messages next to the graph, each as soon as it is read; in a pipe as one line each."""
+    for_graph, for_text = tee(entries)
+    nodes = (Node(entry.head.oid, entry.parents) for entry in for_graph)
+    in_one_line = view.options.oneline or not view.terminal
+    above: Row | None = None
+    for picture, entry in zip(draw(nodes), for_text, strict=True):
+        if above is not None and not in_one_line:
+            view.put("", *_spans(above))
+
+        def write(part: View, entry: LogEntry = entry) -> None:
+            if not part.terminal:
+                part.line(*piped_graph_line(entry))
+            elif in_one_line:
+                part.pair(*one_line(entry, part, with_day=True))
+            else:
+                write_entry(entry, part)
+
+        lines = iter(view.drawn(write, width=view.width - len(picture.commit)))
+        for row in (picture.commit, *picture.edges):
+            view.put(next(lines, ""), *_spans(row))
+        for line in lines:
+            view.put(line, *_spans(picture.rest))
+        above = picture.rest
+
+
+def _spans(row: Row) -> Iterator[Span]:
+    for style, cells in groupby(row, key=lambda cell: _LANES[cell[1] % len(_LANES)]):
+        yield Span("".join(character for character, _ in cells), style)
+
+
+def draw(newest_first: Iterable[Node]) -> Iterator[GraphLine]:
+    """Draw a history with `● │ ├ ╮ ╯ ─`.
 
     Children must come before their parents. A parent that never comes keeps its column open to the end: history was
     left out. Memory and the time per commit grow with the number of open columns only.
     """
-    pen = _draw_ascii if ascii_only else _draw_box
     lanes = _Lanes()
     for node in newest_first:
         column = lanes.column_of(node.oid)
@@ -60,9 +98,10 @@ def draw(newest_first: Iterable[Node], *, ascii_only: bool = False) -> Iterator[
         steps = tuple(lanes.advance(column, node))
         after = lanes.open_columns()
         width = 1 + max(before.union(after, *(step.after for step in steps)))
-        commit, edges = pen(column, before, steps, width)
-        bar = "|" if ascii_only else "│"
-        yield GraphLine(node.oid, tuple(commit), tuple(map(tuple, edges)), tuple(_bars(after, width, bar)))
+        commit = _bars(before, width)
+        commit[2 * column] = ("●", column)
+        edges = tuple(tuple(_edges(step, width)) for step in steps)
+        yield GraphLine(node.oid, tuple(commit), edges, tuple(_bars(after, width)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,19 +203,13 @@ class _Lanes:
             self._waiting.pop()
 
 
-def _bars(columns: frozenset[int], width: int, bar: str) -> list[Cell]:
-    return [(bar if place % 2 == 0 and place // 2 in columns else " ", place // 2) for place in range(2 * width)]
+def _bars(columns: frozenset[int], width: int) -> list[Cell]:
+    return [("│" if place % 2 == 0 and place // 2 in columns else " ", place // 2) for place in range(2 * width)]
 
 
-def _draw_box(column: int, before: frozenset[int], steps: tuple[_Step, ...], width: int) -> _Picture:
-    commit = _bars(before, width, "│")
-    commit[2 * column] = ("●", column)
-    return commit, [_box_row(step, width) for step in steps]
-
-
-def _box_row(step: _Step, width: int) -> list[Cell]:
+def _edges(step: _Step, width: int) -> list[Cell]:
     """Draw edges in one row: columns they pass are crossed, columns they start or end in are joined."""
-    row = _bars(step.before & step.after, width, "│")
+    row = _bars(step.before & step.after, width)
     first, last = step.span
     for k in range(first, last + 1):
         joint = (k in step.before) + 2 * (k in step.after) + 4 * (k > first) + 8 * (k < last)
@@ -184,37 +217,3 @@ def _box_row(step: _Step, width: int) -> list[Cell]:
         if k < last:
             row[2 * k + 1] = ("─", last)
     return row
-
-
-def _draw_ascii(column: int, before: frozenset[int], steps: tuple[_Step, ...], width: int) -> _Picture:
-    commit = _bars(before, width, "|")
-    commit[2 * column] = ("*", column)
-    edges: list[list[Cell]] = []
-    for step in steps:
-        passing, last = step.before & step.after, step.targets[-1]
-        if step is steps[0] and len(step.targets) > 1 and step.targets == tuple(range(column + 1, last + 1)):
-            commit[2 * column + 1 : 2 * last - 1] = [("-", last)] * (2 * last - 2 * column - 3) + [(".", last)]
-            row = _bars(passing, width, "|")
-            for target in step.targets:
-                row[2 * target - 1] = ("\\", target)
-            edges.append(row)
-            continue
-        for target in reversed(step.targets):
-            edges += _ascii_rows(step.source, target, passing, width)
-            passing |= {target}
-    return commit, edges
-
-
-def _ascii_rows(source: int, target: int, passing: frozenset[int], width: int) -> list[list[Cell]]:
-    """Draw one edge: a diagonal, underscores below the columns that it passes, and another diagonal."""
-    if source < target:
-        slash, leaves, arrives, ground = "\\", 2 * source + 1, 2 * target - 1, range(2 * source + 2, 2 * target - 2)
-    else:
-        slash, leaves, arrives, ground = "/", 2 * source - 1, 2 * target + 1, range(2 * target + 3, 2 * source - 1)
-    color = max(source, target)
-    rows = [_bars(passing, width, "|") for _ in range(1 if leaves == arrives else 2)]
-    rows[0][leaves] = rows[-1][arrives] = (slash, color)
-    for place in ground:
-        if rows[0][place][0] == " ":
-            rows[0][place] = ("_", color)
-    return rows

@@ -14,14 +14,9 @@ from scopes.render.text.conflict_phrases import (
     write_resolved,
 )
 from scopes.render.text.file_comparison import write_files
-from scopes.render.text.phrases import (
-    UNDO_HINT,
-    counted,
-    identifier,
-    write_hint,
-    write_outcome,
-)
+from scopes.render.text.phrases import UNDO_HINT, identifier, write_hint, write_outcome
 from scopes.render.view import Column, Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
@@ -87,14 +82,14 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         write_conflict_notes(view, what, result, "merge")
         write_files(view, result.files)
         return
-    view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
-    if not result.dry_run:
-        write_resolution_branch(view, result.branch)
+    sign = Span("! ", "warn")
+    view.sentence(sign, _target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     sides = result.target, result.source
     write_open_conflicts(view, result.conflicts, sides, before=result.others.conflicts)
     write_files(view, result.files)
     write_resolved(view, result.conflicts)
     if not result.dry_run:
+        write_resolution_branch(view, result.branch)
         write_next_commands(view, result, "merge")
 
 

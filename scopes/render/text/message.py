@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
 from scopes.render.dispatch import render_text
-from scopes.render.text.part import format_files, write_document, write_part
+from scopes.render.text.calls import format_files, write_document, write_part
 from scopes.render.text.phrases import (
     begins_at,
     change_mark,
@@ -37,7 +37,8 @@ def render_message_appended(result: MessageAppended, view: View) -> None:
     if result.parent is not None:
         active = "; it is active now" if result.active else ""
         created = (", created ", *begins_at(view, result.start, result.parent), active)
-    write_outcome(view, name, "recorded ", name, " on ", place, *created, appended=not view.options.lines)
+    verb = "already recorded " if result.earlier else "recorded "
+    write_outcome(view, name, verb, name, " on ", place, *created, appended=not view.options.lines)
 
 
 @render_text.register

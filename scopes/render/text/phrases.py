@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import in_seconds, now_nanoseconds
-from scopes.render.relative_time import ago
+from scopes.render.relative_time import ago, day_and_minute
 from scopes.render.view import Span, View
-from scopes.result import plural
+from scopes.result import confidence, counted
 from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scopes.history.messages import MessageHeader
     from scopes.history.sessions import Ending
     from scopes.ids import BranchName, MessageId, OperationId
@@ -29,8 +27,6 @@ _BRANCH_REASONS = {  # briefly, and in full
     "rewound": ("session rewound", "the session was rewound to before this prompt"),
     "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
 }
-_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def identifier(view: View, full: str) -> Span:
@@ -46,12 +42,11 @@ def short_time(view: View, time: str | None) -> Span:
 
 
 def full_time(view: View, time: str | None) -> Span:
-    """Return a time, on a terminal followed by the time relative to now; a dash if it is unknown."""
-    if time is None:
-        return Span(UNKNOWN_TIME, "time")
-    time = in_seconds(time)
-    relative = ago(time, now_nanoseconds()) if view.terminal else time
-    return Span(time if time.startswith(relative) else f"{time} ({relative})", "time")
+    """Return a time, on a terminal as people read it: `28 Nov 14:05 (2m ago)`; a dash if it is unknown."""
+    if time is None or not view.terminal:
+        return Span(UNKNOWN_TIME if time is None else in_seconds(time), "time")
+    exact, relative = day_and_minute(time, now_nanoseconds()), ago(time, now_nanoseconds())
+    return Span(f"{exact} ({relative})" if relative.endswith("m ago") else exact, "time")
 
 
 def author(name: str, kind: str) -> Span:
@@ -64,12 +59,11 @@ def subject(head: MessageHeader) -> str:
     return mark_cut(head.shown_subject)
 
 
-def summarize(head: MessageHeader, message: Message | None, room: int | None = None) -> tuple[Span, ...]:
-    """Return a message as one line of about `room` cells. What formats its parts is loaded only now."""
-    from scopes.render.text.message_summary import summarize_message
+def summarize(head: MessageHeader, message: Message | None) -> tuple[Span, ...]:
+    """Return a message as one line. What formats its parts is loaded only now."""
+    from scopes.render.text.calls import summarize_message
 
-    line: tuple[Span, ...] = summarize_message(head, message, (), room)
-    return line
+    return summarize_message(head, message)
 
 
 def summary_text(head: MessageHeader, message: Message) -> str:
@@ -92,26 +86,9 @@ def branch_reason(reason: str, session: str | None = None, *, brief: bool = Fals
     return short if brief else full
 
 
-def counted(number: int, one: str) -> str:
-    """Return `1 message`, `2 messages`, `2 branches`."""
-    return f"{number:,} {plural(number, one)}"
-
-
-def describe_receivers(delivered_to: Sequence[str], queued_for: Sequence[str]) -> list[str]:
-    """Return who got a message and for whom it waits, each as a text if there is anybody."""
-    parts = (("delivered to", delivered_to), ("waiting for", queued_for))
-    return [f"{what} {', '.join(names)}" for what, names in parts if names]
-
-
 def stale_mark(newer: int | None) -> tuple[Span, ...]:
     """Return a mark for a stale summary, one that newer messages follow (S4-47)."""
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
-
-
-def confidence(value: float) -> str:
-    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
-    word = next((word for bound, word in _BANDS if value < bound), "Very High")
-    return f"{word} ({value:g})"
 
 
 def confidence_mark(message: Message | None) -> tuple[Span, ...]:
@@ -131,14 +108,6 @@ def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
 def ending_mark(head: MessageHeader, ending: Ending | None) -> tuple[Span, ...]:
     """Return a mark for a turn without a whole answer (S3-24); a message that is about an interrupt has its kind."""
     return () if ending is None or head.kind == "interrupt" else (Span(f" · {ending}", "warn"),)
-
-
-def format_size(count_bytes: int) -> str:
-    """Return a number of bytes as `512 B` or `1.5 MiB`."""
-    amount, unit = float(count_bytes), 0
-    while amount >= 1024 and unit < len(_UNITS) - 1:
-        amount, unit = amount / 1024, unit + 1
-    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{count_bytes} B"
 
 
 def format_duration(seconds: float) -> str:

@@ -8,7 +8,6 @@ from scopes.history.messages import shown_author
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, author, identifier
 from scopes.render.view import Cell, Column, Span, View
-from scopes.render.wrap import truncate_line
 from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def _write_line(view: View, pair: RangePair, width: int) -> None:
     who = author(shown.head.author, shown.head.author_kind)
     mark = Span(pair.mark, _STYLES[pair.mark])
     places = *_place(view, pair.old, width), " ", mark, " ", *_place(view, pair.new, width)
-    view.line(*truncate_line((*places, " ", who, ": ", mark_cut(shown.subject)), view.width))
+    view.cut(*places, " ", who, ": ", mark_cut(shown.subject))
 
 
 def _place(view: View, message: NumberedMessage | None, width: int) -> tuple[str | Span, ...]:

@@ -15,8 +15,9 @@ from scopes.render.text.conflict_phrases import (
     write_resolution_branch,
     write_resolved,
 )
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome, write_preview
+from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier, write_hint, write_outcome, write_preview
 from scopes.render.view import Span, View
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,15 +72,18 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
         what = f"{result.conversation}/{result.moved_branch}{unchanged}{number} at message {stopped}"
         write_conflict_notes(view, what, result, result.kind)
         return
-    view.sentence(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
+    sign = Span("! ", "warn")
+    view.sentence(
+        sign, _branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped)
+    )
     if not result.dry_run:
-        write_resolution_branch(view, result.branch)
         view.line(f"{counted(len(result.replayed), 'message')} done, {result.remaining:,} to do after this one")
     sides: tuple[str, str] = result.moved_branch, result.stopped[:SHORT_ID_LENGTH]
     if result.kind == "rebase":
         sides = result.onto or "", result.moved_branch
     write_open_conflicts(view, result.conflicts, sides, before=result.others.conflicts)
     if not result.dry_run:
+        write_resolution_branch(view, result.branch)
         write_next_commands(view, result, result.kind)
 
 

@@ -1,24 +1,17 @@
-"""Render search results: place, author, time, and a snippet with the match highlighted."""
+"""Show what a search found: by conversation on a terminal, with the words found in bold; in a pipe a row for each."""
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
+from scopes.clock import now_nanoseconds
 from scopes.history.messages import display_time, shown_author
+from scopes.model.tools import FILE_TOOLS, is_shell
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import (
-    UNKNOWN_TIME,
-    author,
-    counted,
-    identifier,
-    short_time,
-    subject,
-    summarize,
-    summary_text,
-)
-from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line, wrap_spans
+from scopes.render.relative_time import day_and_minute
+from scopes.render.text.phrases import UNKNOWN_TIME, identifier, subject, summarize, summary_text
+from scopes.render.view import Cell, Column, Parts, Span, View
+from scopes.result import counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -27,16 +20,8 @@ if TYPE_CHECKING:
     from scopes.search.run import Neighbor, Search, SearchCoverage, SearchHit
     from scopes.search.text import Piece
 
-_INDENT = 4
+_INDENT = 10  # of a snippet, below the time
 _MAX_ROWS = 3
-_MIN_WIDTH = 20
-_INDEX = {
-    "fresh": "",
-    "updated": "updated",
-    "built": "built",
-    "rebuilt": "rebuilt",
-    "in-memory": "in memory",
-}
 _OFFSET = "Offset"  # position of a row relative to the hit, which has 0
 
 
@@ -54,74 +39,70 @@ def render_search(result: Search, view: View) -> None:
         _write_gaps(result.coverage, view)
         return
     for title in result.coverage.titles:
-        view.line(
-            *truncate_line((Span(title.conversation, "branch"), Span(" · title  ", "dim"), title.title), view.width)
-        )
-    if result.coverage.titles:
+        view.cut(Span(title.conversation, "id"), "  ", Span("title  ", "dim"), title.title)
+    if result.coverage.titles and result.hits:
         view.line()
-    for hit in result.hits:
-        render_search_hit(hit, view)
-    render_search_coverage(result.coverage, view)
+    conversations = dict.fromkeys(hit.conversation for hit in result.hits)
+    for conversation in conversations:
+        for number, hit in enumerate(hit for hit in result.hits if hit.conversation == conversation):
+            _write_hit(hit, view, is_first=not number)
+    if result.hits:
+        view.line()
+    _write_coverage(result.coverage, view, len(conversations))
 
 
 @render_text.register
 def render_search_hit(result: SearchHit, view: View) -> None:
     """Write one hit with the messages around it."""
-    if not view.terminal:
+    if view.terminal:
+        _write_hit(result, view, is_first=True)
+    else:
         view.rows(_columns(around=False), [_row(result)])
-        return
-    head = result.head
-    where = Span(f"{result.conversation}/{result.branch}", "branch")
-    when = short_time(view, display_time(head))
-    _write_neighbors(result.before, view, first=-len(result.before))
-    state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
-    line = (where, " ", identifier(view, head.id), " ", *_describe(result), " · ", when, *state)
-    room = view.width - count_span_cells(clean_spans(line))
-    score = _score_spans(result, room)
-    view.line(*line, *score, *_title_spans(result, room - count_span_cells(score)))
-    for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
-        view.line(*row, indent=_INDENT)
-    _write_neighbors(result.after, view, first=1)
-    view.line()
 
 
 @render_text.register
 def render_search_coverage(result: SearchCoverage, view: View) -> None:
     """Write how many hits were found and how much was searched."""
-    view.body(_coverage_text(result), style="dim")
-    if result.searched.damaged or result.searched.unreadable:
-        view.body(_unreadable_text(result), style="warn")
+    _write_coverage(result, view, None)
 
 
-def _describe(hit: SearchHit) -> tuple[Span, ...]:
-    """Return who wrote the message, and what of it was found; each fact once: `claude · answer`, `result of Bash`.
+def _write_hit(hit: SearchHit, view: View, *, is_first: bool) -> None:
+    """Write one hit; the first of a conversation names it."""
+    _write_neighbors(hit.before, view, first=-len(hit.before))
+    branch = () if hit.branch == "main" else (Span(f"  {hit.branch}", "branch"),)
+    place: Parts = (Span(f"{hit.conversation:<{_INDENT - 2}}", "id"), "  ") if is_first else (" " * _INDENT,)
+    when = Span(day_and_minute(display_time(hit.head) or UNKNOWN_TIME, now_nanoseconds()), "time")
+    title = (Span(f"  {hit.heading.text}", "dim"),) if hit.heading is not None and is_first else ()
+    state = (Span(f"  {_state(hit)}", "warn"),) if _state(hit) else ()
+    view.pair((*place, when, "  ", *_describe(hit), *state, *branch, *title), (identifier(view, hit.head.id),), at=8)
+    view.hanging(*_spans(hit.snippet), start=(" " * _INDENT,), most=_MAX_ROWS)
+    _write_neighbors(hit.after, view, first=1)
 
-    Of a message that a tool wrote, its tool is shown in place of author, kind and part.
-    """
+
+def _describe(hit: SearchHit) -> Parts:
+    """Return who wrote the message, and what of it was found: `❯ ann`, `claude`, `claude → bash`, `← bash`."""
     head = hit.head
-    tool = _tool_name(hit.tools[0]) if len(hit.tools) == 1 else "a tool"
-    if head.author_kind == "tool" and head.author == "tool":
-        return (Span(f"result of {tool}", "agent"),)
-    parts = {"text": head.kind, "tool_input": f"call of {tool}", "tool_result": f"result of {tool}"}
-    return author(head.author, head.author_kind), Span(f" · {parts.get(hit.part, hit.part)}", "dim")
+    tool = _verb_of(hit.tools[0]) if len(hit.tools) == 1 else "a call"
+    if hit.part == "tool_result" or head.author_kind == "tool":
+        return (Span(f"← {tool}", "dim"),)
+    if head.author_kind == "human":
+        return (Span(f"❯ {head.author}", "human"),)
+    called = (Span(f" → {tool}", "dim"),) if hit.part == "tool_input" else ()
+    kind = (Span(f" {head.kind}", "dim"),) if head.kind not in {"answer", "plain"} and not called else ()
+    return Span(shown_author(head), "agent"), *kind, *called
 
 
-def _tool_name(name: str) -> str:
-    """Return the name of a tool as agents write it; the index has it in lower case."""
-    return name.capitalize() if name.isalpha() else name
+def _verb_of(tool: str) -> str:
+    """Return what a tool does; the index has its name in lower case."""
+    verbs = {name.lower(): verb for name, verb in FILE_TOOLS.items()}
+    return verbs.get(tool) or ("bash" if is_shell(tool) else tool)
 
 
-def _score_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
-    """Return the score of a hit; nothing without one, or if it leaves no room for the title."""
-    score = () if hit.score is None else (Span(f" · score {hit.score:.2f}", "dim"),)
-    return score if room - count_span_cells(score) >= (0 if hit.heading is None else _MIN_WIDTH) else ()
-
-
-def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
-    """Return what the conversation is called, cut to the room on the line; nothing if that is small."""
-    if hit.heading is None or room < _MIN_WIDTH:
-        return ()
-    return truncate_line((Span(f" · {hit.heading.text}", "dim"),), room)
+def _write_coverage(result: SearchCoverage, view: View, conversations: int | None) -> None:
+    """Write how many hits were found and how much was searched."""
+    view.line(Span(_coverage_text(result, conversations), "dim"))
+    if result.searched.damaged or result.searched.unreadable:
+        view.sentence(Span(_unreadable_text(result), "warn"))
 
 
 def _write_gaps(result: SearchCoverage, view: View) -> None:
@@ -132,15 +113,18 @@ def _write_gaps(result: SearchCoverage, view: View) -> None:
         view.aside(_unreadable_text(result))
 
 
-def _coverage_text(result: SearchCoverage) -> str:
-    found = f"{result.hits:,} found" if result.hits is not None else f"at least {result.shown} found"
-    more = f", {result.shown:,} shown" if result.hits != result.shown else ""
-    of = result.searched
-    conversations = result.conversation or counted(of.conversations, "conversation")
-    searched = f"searched {counted(of.messages, 'message')} on {counted(of.branches, 'branch')} of {conversations}"
-    read = f", {counted(of.read, 'commit')} read" if of.read else ""
-    index = f"; index {_INDEX.get(of.state, of.state)}{read}" if of.state != "fresh" else ""
-    return f"{found}{more}; {searched}{index}."
+def _coverage_text(result: SearchCoverage, conversations: int | None = None) -> str:
+    """Return `2 in 2 conversations · searched 412 messages of 9 conversations`, or how many of all hits are shown."""
+    of, where = result.searched, result.conversation
+    found = f"{result.shown:,} found"
+    if result.hits != result.shown:
+        total = f"more than {result.shown:,}" if result.hits is None else f"{result.hits:,}"
+        found = f"{result.shown:,} of {total}: -n"
+    elif conversations:
+        found = f"{result.shown:,} in {where or counted(conversations, 'conversation')}"
+    return (
+        f"{found} · searched {counted(of.messages, 'message')} of {where or counted(of.conversations, 'conversation')}"
+    )
 
 
 def _unreadable_text(result: SearchCoverage) -> str:
@@ -219,7 +203,7 @@ def _state(hit: SearchHit) -> str:
 
 def _spans(pieces: tuple[Piece, ...]) -> tuple[Span, ...]:
     """Return a snippet as spans of one line."""
-    return tuple(Span(clean_line(_collapse_blanks(piece.text)), "active" if piece.found else "") for piece in pieces)
+    return tuple(Span(clean_line(_collapse_blanks(piece.text)), "heading" if piece.found else "") for piece in pieces)
 
 
 def _collapse_blanks(text: str) -> str:
@@ -228,23 +212,9 @@ def _collapse_blanks(text: str) -> str:
     return f"{' ' * text[:1].isspace()}{collapsed}{' ' * text[-1:].isspace()}" if collapsed else " " * bool(text)
 
 
-def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
-    """Wrap a snippet into rows that fit, keeping its highlights."""
-    spans = _spans(pieces)
-    if not "".join(span.text for span in spans).strip():
-        return
-    yield from islice(wrap_spans(spans, width), _MAX_ROWS)
-
-
 def _write_neighbors(neighbors: tuple[Neighbor, ...], view: View, *, first: int) -> None:
     """Write messages around a hit, each with its offset from the hit as in a pipe."""
     for offset, (head, message) in enumerate(neighbors, start=first):
-        start = (
-            Span(f"{offset:+d}  ", "dim"),
-            identifier(view, head.id),
-            " ",
-            author(head.author, head.author_kind),
-            ": ",
-        )
-        summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message)
-        view.line(*truncate_line((*start, *summary), view.width - _INDENT), indent=_INDENT)
+        summary = (Span(subject(head)),) if message is None else summarize(head, message)
+        line = (Span(f"{offset:+d}  {shown_author(head)}: ", "dim"), *(Span(span.text, "dim") for span in summary))
+        view.pair(line, (identifier(view, head.id),), at=8, indent=_INDENT)

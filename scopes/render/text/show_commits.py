@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, short_time
+from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
 from scopes.render.view import Column, Span, View
-from scopes.result import plural
+from scopes.result import counted, plural
 
 if TYPE_CHECKING:
     from scopes.code_links.link import CodeLink

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
-from scopes.render.wrap import count_cells, truncate_line, truncate_text
-from scopes.sanitize import clean_line
+from scopes.result import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +37,7 @@ def render_stats(result: Stats, view: View) -> None:
         view.rows(_PIPED_COLUMNS, _rows(result))
         return
     for name, *value in _fields(result):
-        view.line(*truncate_line((Span(f"{name}:".ljust(_KEY_WIDTH), "key"), *value), view.width))
+        view.cut(Span(f"{name}:".ljust(_KEY_WIDTH), "key"), *value)
     outcomes = {"failed": result.tool_errors, "refused": result.tool_refusals}
     for title, unit, counts, columns in (
         ("Authors", "messages", result.authors, {}),
@@ -82,22 +80,16 @@ def _write_counts(
     view: View, title: str, unit: str, counts: Mapping[str, int], columns: Mapping[str, Mapping[str, int]]
 ) -> None:
     """Write a table of names and numbers, with further columns of numbers by heading."""
-    room = view.width - (1 + len(columns)) * (_NUMBER_WIDTH + 2)
-    names = {name: truncate_text(clean_line(name), room) for name in counts}
-    width = max(len(title), *map(count_cells, names.values()))
-    heads = [unit, *columns]
-    view.line(Span(title.ljust(width), "key"), *(Span(f"  {head:>{_NUMBER_WIDTH}}", "dim") for head in heads))
-    for name, count in counts.items():
-        padding = " " * (width - count_cells(names[name]))
-        cells = [_cell(head, numbers.get(name, 0)) for head, numbers in columns.items()]
-        while cells and not cells[-1].text.strip():
-            del cells[-1]
-        view.line(names[name], padding, f"  {count:>{_NUMBER_WIDTH},}", *cells)
-
-
-def _cell(head: str, number: int) -> Span:
-    text = f"{number:,}" if number else ""
-    return Span(f"  {text:>{_NUMBER_WIDTH}}", "bad" if head == "failed" else "warn")
+    heads = (Column(title, flexible=True), Column(unit, align="right"))
+    others = (Column(head, "bad" if head == "failed" else "warn", align="right") for head in columns)
+    numbers = columns.values()
+    view.rows(
+        (*heads, *others),
+        (
+            (name, f"{count:,}", *(f"{of[name]:,}" if of.get(name) else "" for of in numbers))
+            for name, count in counts.items()
+        ),
+    )
 
 
 def _write_tokens(result: Stats, view: View) -> None:

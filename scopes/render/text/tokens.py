@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, format_size, write_field, write_outcome
+from scopes.render.text.phrases import write_field, write_outcome
 from scopes.render.view import Column, Span, View
+from scopes.result import counted, format_size
 
 if TYPE_CHECKING:
     from scopes.context.count import RanksFetched, TokenCount, TokenStatus

@@ -1,13 +1,15 @@
-"""Render what model answers have used: a calendar, a table with bars, and the line of a status bar."""
+"""Show what model answers have used: a table with bars, and rows in a pipe."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import date
+from typing import TYPE_CHECKING, Final
 
+from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted
-from scopes.render.text.usage_calendar import write_calendar
+from scopes.render.relative_time import short_day
 from scopes.render.view import Cell, Column, Span, View
+from scopes.result import counted
 from scopes.usage.readable import format_money, shorten
 
 if TYPE_CHECKING:
@@ -15,76 +17,47 @@ if TYPE_CHECKING:
 
     from scopes.usage.usage import Usage, UsageRow
 
-_WIDE: Final = 120  # cells from which all kinds of tokens have room
-_BARS: Final = {False: 12, True: 32}  # cells of the longest bar, if the table is wide
+_BAR_WIDTH: Final = 70  # cells of a terminal from which there are bars
+_BAR: Final = 12  # cells of the longest bar
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 _MILLION: Final = 1_000_000
 _PERIODS: Final = frozenset({"day", "week", "month"})
+_WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _NAMES: Final = ("model", "agent", "project", "conversation")
 _COUNTS: Final = ("answers", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 
 
-class _Kind(NamedTuple):
-    """A column of numbers."""
-
-    name: str
-    read: Callable[[UsageRow], int]
-
-
-_NARROW_KINDS: Final = (
-    _Kind("Answers", lambda row: row.answers),
-    _Kind("Input", lambda row: row.tokens - row.output),
-    _Kind("Output", lambda row: row.output),
-)
-_WIDE_KINDS: Final = (
-    _Kind("Answers", lambda row: row.answers),
-    _Kind("Input", lambda row: row.input),
-    _Kind("Cache read", lambda row: row.cache_read),
-    _Kind("Cache write", lambda row: row.cache_write),
-    _Kind("Output", lambda row: row.output),
-    _Kind("Reasoning", lambda row: row.reasoning),
-)
-
-
 @render_text.register
 def render_usage(result: Usage, view: View) -> None:
-    """Write a calendar and a table; in a pipe one row each, with whole numbers and exact money."""
+    """Write a table, the newest period first; in a pipe one row each, with whole numbers and exact money."""
     if not view.terminal:
         view.rows(_piped_columns(result), map(_piped_row, result.rows))
         return
     if not result.rows:
         view.line(Span("no model answers with recorded tokens", "dim"))
         return
-    if result.by == ("day",):
-        write_calendar(result.days, view)
-    wide = view.width >= _WIDE
-    kinds = _WIDE_KINDS if wide else _NARROW_KINDS
-    columns = (
-        *(Column(word.capitalize(), "id" if word == "conversation" else "", flexible=True) for word in result.by),
-        *(Column(kind.name, align="right") for kind in kinds),
-        Column("Cost", align="right"),
-        Column("", "good"),
-    )
-    highest = max(map(_measure(result), result.rows))
+    periods = not _PERIODS.isdisjoint(result.by)
+    measure = _measure(result)
+    highest, total = max(map(measure, result.rows)), measure(result.total)
+    found = sorted(result.rows, key=lambda row: row.period or "", reverse=True) if periods else result.rows
     rows: list[Sequence[Cell]] = []
-    for row in result.rows:
-        bar = _draw_bar(_measure(result)(row), highest, _BARS[wide])
-        rows.append((*_keys(result, row), *_numbers(kinds, row), _money(result, row), bar))
+    for row in found:
+        share = f"{measure(row) * 100 // total}%" if total and not periods else ""
+        bar = _draw_bar(measure(row), highest) if view.width >= _BAR_WIDTH and periods else share
+        rows.append((*_keys(result, row), *_numbers(result, row), bar))
     if len(rows) > 1:
-        total = result.total
-        keys: list[Cell] = [Span("all", "key"), *([""] * (len(result.by) - 1))]
-        rows.append((*keys, *_numbers(kinds, total), _money(result, total), ""))
-    view.rows(columns, rows, title="Usage")
-    _write_prices(result, view)
-
-
-def _write_prices(result: Usage, view: View) -> None:
-    prices = result.prices
-    of = f" of {prices.date}" if prices.date else ""
-    source = f" ({prices.path or prices.source})" if prices.path or prices.source else ""
-    view.sentence(Span(f"prices{of}{source}", "dim"))
+        unit = "row" if len(result.by) > 1 else result.by[0]
+        rows.append((Span(counted(len(rows), unit), "key"), *([""] * (len(result.by) - 1)),
+                     *_numbers(result, result.total), ""))  # fmt: skip
+    numbers = (Column(name, align="right") for name in ("cost", "answers", "input", "cached", "output"))
+    names = (Column("", "id" if word == "conversation" else "", flexible=word not in _PERIODS) for word in result.by)
+    view.rows((*names, *numbers, Column("", "good" if periods else "dim")), rows)
     if result.total.unpriced:
-        view.sentence(Span(f"+ {counted(result.total.unpriced, 'answer')} by models without a price", "warn"))
+        view.sentence(Span(f"? {counted(result.total.unpriced, 'answer')} by models without a price", "warn"))
+    if view.options.details:
+        prices = result.prices
+        source = f" ({prices.path or prices.source})" if prices.path or prices.source else ""
+        view.sentence(Span(f"prices{f' of {prices.date}' if prices.date else ''}{source}", "dim"))
 
 
 def _measure(result: Usage) -> Callable[[UsageRow], int]:
@@ -94,23 +67,30 @@ def _measure(result: Usage) -> Callable[[UsageRow], int]:
 
 def _keys(result: Usage, row: UsageRow) -> list[str]:
     names = {**row._asdict(), **dict.fromkeys(_PERIODS, row.period)}
-    return [names.get(word) or "unknown" for word in result.by]
+    return [_day(names["day"]) if word == "day" else names.get(word) or "unknown" for word in result.by]
 
 
-def _numbers(kinds: Sequence[_Kind], row: UsageRow) -> list[str]:
-    return [f"{row.answers:,}" if kind.name == "Answers" else shorten(kind.read(row)) for kind in kinds]
+def _day(day: str | None) -> str:
+    """Return `Sat 28 Nov`, or with the year `Wed 31 Dec 2025` if that is not this year."""
+    if day is None:
+        return "unknown"
+    return f"{_WEEKDAYS[date.fromisoformat(day).weekday()]} {short_day(day, now_nanoseconds())}"
 
 
-def _money(result: Usage, row: UsageRow) -> Cell:
-    text = format_money(row.cost_micros, result.prices.currency)
-    return (text, Span("+", "warn")) if row.unpriced and row.cost_micros is not None else text
+def _numbers(result: Usage, row: UsageRow) -> list[Cell]:
+    """Return cost, answers, and the tokens of the input, from a cache and of the output."""
+    money = format_money(row.cost_micros, result.prices.currency)
+    blank = "  " if result.total.unpriced else ""  # below the mark of a sum that is not known wholly
+    cost: Cell = money if row.cost_micros is None else (money, Span(" ?", "warn") if row.unpriced else blank)
+    tokens = (row.tokens - row.output - row.cache_read, row.cache_read, row.output)
+    return [cost, f"{row.answers:,}", *map(shorten, tokens)]
 
 
-def _draw_bar(value: int, highest: int, cells: int) -> str:
+def _draw_bar(value: int, highest: int) -> str:
     """Return a bar in eighths of a cell; not empty unless the value is 0."""
     if not highest or not value:
         return ""
-    eighths = max(value * cells * 8 // highest, 1)
+    eighths = max(value * _BAR * 8 // highest, 1)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.conversation.log import Bisection, BisectPoint, BisectStep
@@ -21,9 +20,9 @@ def format_bisection(result: Bisection) -> dict[str, object]:
         found=result.first_bad is not None,
         good=_point(result.good),
         bad=_point(result.bad),
-        first_bad=None if result.first_bad is None else header_object(result.first_bad),
-        candidates=[header_object(head) for head in result.candidates],
-        skipped=[header_object(head) for head in result.skipped],
+        first_bad=None if result.first_bad is None else result.first_bad.document(),
+        candidates=[head.document() for head in result.candidates],
+        skipped=[head.document() for head in result.skipped],
         steps=[_step(step) for step in result.steps],
     )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.conversation import branch_object
-from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.conversation.branch import (
@@ -103,5 +102,5 @@ def format_tagged(result: Tagged) -> dict[str, object]:
 @to_wire.register
 def format_tag_list(result: TagList) -> dict[str, object]:
     """Return the tags by name, each with its message."""
-    tags = [{"name": name, "message": header_object(head)} for name, head in result.tags]
+    tags = [{"name": name, "message": head.document()} for name, head in result.tags]
     return {"kind": "tag-list", "conversation": result.conversation, "tags": tags}

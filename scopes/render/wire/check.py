@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
-from scopes.render.dispatch import default_object, to_wire
+from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.check.check import Checked, CheckedRun
-    from scopes.check.compare import RunComparison
     from scopes.check.explain import RuleExplained, RuleList, RuleRow
     from scopes.check.findings import Finding, Verdict
     from scopes.check.rule_tests import RuleTests
@@ -99,9 +98,3 @@ def format_rule_tests(result: RuleTests) -> dict[str, object]:
         "cases": [without_none(**case._asdict()) for case in result.cases],
         "uncovered": [{"rule": each.rule, "missing": list(each.missing)} for each in result.uncovered],
     }
-
-
-@to_wire.register
-def format_run_comparison(result: RunComparison) -> dict[str, object]:
-    """Return both runs and how they differ, by the names of the fields."""
-    return default_object(result)

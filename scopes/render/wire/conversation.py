@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.clock import utc
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import heading_fields, signature_fields, staleness, utc
+from scopes.render.wire.fields import heading_fields, signature_fields, staleness
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:

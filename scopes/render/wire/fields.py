@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.clock import format_time, parse_time
 from scopes.model.encoding import without_none
 
 if TYPE_CHECKING:
     from scopes.history.handles import Heading
     from scopes.model.operation import Signature
-
-
-def utc(time: str | None) -> str | None:
-    """Return an RFC 3339 time in UTC; text that is not a time is returned unchanged."""
-    if time is None or time.endswith("Z"):
-        return time
-    moment = parse_time(time)
-    return time if moment is None else format_time(moment)
 
 
 def staleness(newer: int | None) -> dict[str, object]:
@@ -32,4 +23,4 @@ def signature_fields(signature: Signature | None) -> dict[str, object]:
 
 def heading_fields(heading: Heading | None) -> dict[str, object]:
     """Return what a conversation is called: `title`, and `title_source`, which is `title` or `prompt`."""
-    return {} if heading is None else {"title": heading.text, "title_source": heading.source}
+    return {} if heading is None else heading.document()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.clock import utc
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
     from scopes.conversation.list import ConversationList

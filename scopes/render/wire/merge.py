@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.conflicts import conflict_document
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.conflicts import conflict_object
-from scopes.render.wire.file_comparison import file_object
+from scopes.render.document import plain
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
@@ -60,8 +60,8 @@ def _outcome_object(result: MergeOutcome, word: str, before: int = 0) -> dict[st
         branch=result.branch,
         tip=result.tip,
         merged_messages=list(result.messages),
-        conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, before + 1)],
-        files=[file_object(file) for file in result.files] or None,
+        conflicts=[conflict_document(number, each) for number, each in enumerate(result.conflicts, before + 1)],
+        files=plain(result.files) or None,
         operation=result.operation,
         dry_run=result.dry_run or None,
         active_branch=result.active_branch,

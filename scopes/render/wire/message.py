@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.clock import known_seconds
+from scopes.clock import known_seconds, utc
 from scopes.history.messages import MessageHeader, summarize_payload
 from scopes.history.sessions import Ending, ending_of
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import heading_fields, signature_fields, staleness, utc
+from scopes.render.wire.fields import heading_fields, signature_fields, staleness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from scopes.conversation.show import MessageView
     from scopes.ids import BranchName
     from scopes.search.run import Search, SearchCoverage, SearchHit
+
+
+def header_object(head: MessageHeader) -> dict[str, object]:
+    """Return what the commit of a message contains."""
+    return head.document()
 
 
 def message_object(
@@ -37,7 +42,7 @@ def message_object(
     """
     tips: dict[str, object] = without_none(ending=ending, branches=list(branches) or None)
     if message is None:
-        return header_object(head) | tips
+        return head.document() | tips
     shape: dict[str, object] = without_none(
         kind=message.kind,
         message_kind=message.kind,
@@ -70,23 +75,6 @@ def message_object(
     return shape | tips
 
 
-def header_object(head: MessageHeader) -> dict[str, object]:
-    """Return what the commit of a message contains."""
-    return without_none(
-        kind=head.kind,
-        message_kind=head.kind,
-        id=head.id,
-        oid=head.oid,
-        parents=list(head.parents),
-        author=head.author,
-        author_kind=head.author_kind,
-        time=known_seconds(head.time),
-        recorded_at=_recorded_at(head),
-        to=list(head.to) or None,
-        subject=head.subject,
-    )
-
-
 @to_wire.register
 def format_message_appended(result: MessageAppended) -> dict[str, object]:
     """Return the ids of the new message; with `parent` and `operation` if its branch was created."""
@@ -100,6 +88,7 @@ def format_message_appended(result: MessageAppended) -> dict[str, object]:
         start=result.start,
         operation=result.operation,
         remaining_turns=result.remaining_turns,
+        recorded="earlier" if result.earlier else None,
     )
 
 
@@ -170,9 +159,9 @@ def format_search_hit(result: SearchHit) -> dict[str, object]:
         amended=result.amended or None,
         part=result.part,
         snippet=[without_none(text=piece.text, found=piece.found or None) for piece in result.snippet],
-        message=header_object(result.head),
-        before=[header_object(neighbor.head) for neighbor in result.before] or None,
-        after=[header_object(neighbor.head) for neighbor in result.after] or None,
+        message=result.head.document(),
+        before=[neighbor.head.document() for neighbor in result.before] or None,
+        after=[neighbor.head.document() for neighbor in result.after] or None,
     )
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.conversation.diff import NumberedMessage, RangeDifference, RangePair, RangeSide
@@ -47,4 +46,4 @@ def _pair(pair: RangePair, *, patch: bool) -> dict[str, object]:
 def _message(message: NumberedMessage | None) -> dict[str, object] | None:
     if message is None:
         return None
-    return {"number": message.number, **header_object(message.head), "subject": message.subject}
+    return {"number": message.number, **message.head.document(), "subject": message.subject}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.conflicts import conflict_document
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.conflicts import conflict_object
 
 if TYPE_CHECKING:
     from scopes.conversation.rebase import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
@@ -60,7 +60,7 @@ def _outcome_object(result: ReplayOutcome, word: str, before: int = 0) -> dict[s
         tip=result.tip,
         messages=list(result.messages),
         map=[{"id": rewrite.id, "old": rewrite.old, "new": rewrite.new} for rewrite in result.replayed],
-        conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, before + 1)],
+        conflicts=[conflict_document(number, each) for number, each in enumerate(result.conflicts, before + 1)],
         operation=result.operation,
         dry_run=result.dry_run or None,
     )

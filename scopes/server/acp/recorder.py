@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from scopes.clock import new_id, read_clock
 from scopes.code_links.reflog import OpenTurn
 from scopes.errors import ScopesError
-from scopes.history.messages import check_author, default_author
+from scopes.history.messages import default_author
 from scopes.live.event_log import EventLog
 from scopes.model.message import Author, Message
 from scopes.server.acp import envelope
@@ -31,7 +31,7 @@ from scopes.server.acp.session_directories import SessionDirectories
 from scopes.server.acp.session_turns import SessionTurns, TurnSettings, model_of, update_of
 from scopes.server.acp.spool import Spool
 from scopes.server.acp.store_writer import StoreWriter
-from scopes.store.config import read_user_values
+from scopes.store.config import Config, user_config
 from scopes.store.repository import Repository
 
 STORE_SECONDS: Final = 2.0  # the longest that an answer waits for the store, and then for the spool
@@ -375,7 +375,7 @@ class Recorder:
         except (ScopesError, OSError) as error:
             self._log.write("store-failed", error=str(error), hint=getattr(error, "hint", None))
         try:
-            return check_author(Author(read_user_values("scopes.author").get("") or "user", "human"))
+            return default_author(Config(user_config(), {}, ""))
         except (ScopesError, OSError):
             return Author("user", "human")
 

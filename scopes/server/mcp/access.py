@@ -27,7 +27,7 @@ from scopes.server.mcp.clearing import answering, clear_text
 from scopes.server.mcp.hints import agent_hint, agent_text
 from scopes.server.mcp.positions import current_directory
 from scopes.store.objects import header_safe
-from scopes.store.projects import cache_directory, find_project, index_directory, state_directory
+from scopes.store.projects import cache_directory, find_here, index_directory, state_directory
 from scopes.store.repository import is_store
 
 Client = Context[Any, Any]
@@ -100,7 +100,7 @@ class StoreAccess:
         ):
             caller = store.repository.caller
             store.repository.caller = caller._replace(
-                full_branch_names=writes, find_project=lambda: find_project(current_directory())
+                full_branch_names=writes, find_project=lambda: find_here(current_directory(), self.path)
             )
             yield store
 

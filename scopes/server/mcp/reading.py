@@ -26,7 +26,7 @@ from scopes.server.mcp.clearing import clear_messages, clear_text, hidden_query
 from scopes.server.mcp.contexts import context_answer
 from scopes.server.mcp.pages import read_page
 from scopes.server.mcp.positions import current_directory, find_conversation_id, position
-from scopes.store.projects import Project, find_project
+from scopes.store.projects import Project, find_here, find_project
 
 Budget = Annotated[int, Field(description="The most tokens that the answer may have")]
 Where = Annotated[str, Field(description="A conversation (conv-001), or one of its branches (conv-001/main)")]
@@ -52,7 +52,7 @@ class ReadingTools:
         Call it to find earlier work, or a conversation whose number you do not know.
         """
         with self._access.find(client) as store:
-            projects = (_find_project(),) if here else ()
+            projects = (_find_project(self._access.path),) if here else ()
             clear = str if agent is None else clear_text
             wanted = ListFilter(agent=agent, projects=projects, limit=_check_rows(limit), clear=clear)
             found = ConversationList(conversations=(), notes=(NO_STORE,))
@@ -209,16 +209,16 @@ class ReadingTools:
             return result_answer(found, rows="hits", max_tokens=max_tokens)
 
 
-def _find_project() -> Project:
+def _find_project(store: str) -> Project:
     """Return the project in which the server was started.
 
     Raises:
         Invalid: there is none.
     """
-    project = find_project(current_directory())
-    if project is None:
+    directory = current_directory()
+    if find_project(directory) is None:
         raise Invalid("the server was not started in a project", hint="leave out here")
-    return project
+    return find_here(directory, store)
 
 
 def _check_rows(limit: int) -> int:

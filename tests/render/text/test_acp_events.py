@@ -37,29 +37,6 @@ def test_the_details_of_an_event_are_shown_whole(width):
     assert max(map(len, shown.splitlines())) <= width
 
 
-def test_the_columns_of_events_are_aligned():
-    events = (logged(session="s-1"), logged("opencode", "start", pid=5))
-    first, second = seen(AcpLog(events=events), 80).splitlines()
-    assert first.index("session: ") == second.index("pid: ")
-    assert first.index("load-failed") == second.index("start")
-
-
-def test_with_long_names_the_details_go_on_at_the_left():
-    events = (logged("an-agent-with-a-very-long-name-indeed", session="s-1", error=ERROR),)
-    _, *more = seen(AcpLog(events=events), 80).splitlines()
-    assert more
-    assert all(line.startswith("    ") and line[4] != " " for line in more)
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_a_detail_is_not_cut_off_from_its_name_if_it_fits_into_a_line(width):
-    details = {"session": "s-13306-1", "conversation": "conv-002", "first": "5" * 40, "last": "e" * 40, "total": 6}
-    shown = seen(AcpLog(events=(logged(event="injected", **details, left_out=0),)), width)
-    for text in ("session: s-13306-1", "first: 55555555", "last: eeeeeeee", "total: 6", "left out: 0"):
-        assert text in shown
-    assert "5" * 9 not in shown
-
-
 def test_details_that_are_false_or_empty_are_left_out():
     shown = seen(AcpLog(events=(logged(event="session", way="new", resumed=False, ways=[]),)), 80)
     assert shown.rstrip().endswith("session  way: new")

@@ -43,14 +43,6 @@ def test_a_command_that_changed_nothing_has_no_undo_hint(name):
     assert "already" in seen(BRANCH[name])
 
 
-def test_the_list_marks_the_active_branch(at_one_moment):
-    rows = seen_lines(BRANCH["list"], 120)[4:-1]
-    assert [row[2] for row in rows] == [" ", " ", "*"]
-    assert rows[2].split()[2:] == [
-        "analysis/conflict-resolution", "2", "5", "conflict-resolution", "general-purpose", "open", "2m", "ago", "│",
-    ]  # fmt: skip
-
-
 def test_a_narrow_list_does_not_truncate_branch_names(at_one_moment):
     lines = seen_lines(BRANCH["list"], 80)
     assert "Purpose" not in lines[3]
@@ -61,9 +53,9 @@ def test_a_narrow_list_does_not_truncate_branch_names(at_one_moment):
 def test_a_piped_list_is_a_row_each():
     rows = [row.split("\t") for row in piped(BRANCH["list"]).splitlines()]
     time = "2025-12-31T23:58:00Z"
-    assert rows[0] == ["main", "3", "3", "", "", "open", "", time, BRANCHES[0].tip, "", ""]
+    assert rows[0] == ["main", "3", "3", "", "", "active", "", time, BRANCHES[0].tip, "", ""]
     assert rows[2][:8] == [
-        "analysis/conflict-resolution", "2", "5", "conflict-resolution", "general-purpose", "open", "*", time,
+        "analysis/conflict-resolution", "2", "5", "conflict-resolution", "general-purpose", "active", "*", time,
     ]  # fmt: skip
 
 

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.conflicts import ConflictList
 from scopes.model.conflicts import Position
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import _side_spans, conflict_agents
-from scopes.render.text.phrases import confidence
 from scopes.render.view import Span
+from scopes.result import confidence
 from tests.render.rendering import piped, seen, seen_lines
-from tests.render.results import CONFLICT_ROWS, DISAGREED, PROMPT, SAMPLES
+from tests.render.results import DISAGREED, PROMPT, SAMPLES
 
 CONFLICT = SAMPLES["conflicts"]
 
@@ -67,30 +66,6 @@ def test_an_agent_with_two_positions_is_named_once():
     assert conflict_agents(twice) == "planner"
 
 
-def test_a_wide_list_is_a_table_with_every_column(at_one_moment):
-    lines = seen_lines(CONFLICT["list"], 120)
-    assert lines[3].split()[1:-1] == ["#", "ID", "Type", "Severity", "About", "Agents", "Status", "Age"]
-    assert lines[5].endswith("  planner, reviewer, tester  escalated  2h ago │")
-    assert lines[-1] == "show one: scopes conflicts show conv-001 da2d0db7"
-
-
-def test_a_narrow_list_has_two_lines_each_and_hides_nothing(at_one_moment):
-    lines = seen_lines(CONFLICT["list"], 80)
-    assert lines[3:5] == [
-        "  2  competing-proposals  high  proposals/service/auth/timeout",
-        "     b34443c3  planner, reviewer, tester  escalated  2h ago",
-    ]
-    assert max(map(len, seen_lines(CONFLICT["list"], 40))) <= 52  # the hint alone is not cut
-
-
-def test_conflicts_of_several_branches_have_separate_tables(at_one_moment):
-    lines = seen_lines(CONFLICT["list-of-all"], 80)
-    assert [line for line in lines if " into " in line] == [
-        "conv-001: analysis/security-review into main, on analysis/conflict-resolution",
-        "conv-002: conv-001/main into main, on analysis/conflict-resolution",
-    ]
-
-
 def test_an_empty_list_prints_a_sentence_on_a_terminal():
     assert seen_lines(CONFLICT["empty-list"]) == ["There are no open conflicts."]
     every = replace(CONFLICT["empty-list"], include_all=True)
@@ -104,42 +79,6 @@ def test_a_piped_row_has_whole_ids_and_times():
         "conv-001", "3", "0ffc49afc026", "edit-edit", "medium", f"messages/{PROMPT.id}", "planner, reviewer", "debate",
         "2025-12-31T22:00:00Z", "analysis/conflict-resolution", "analysis/security-review", "main",
     ]  # fmt: skip
-
-
-def test_only_the_severity_and_what_was_decided_are_colored(at_one_moment):
-    text = seen(ConflictList(conversation=None, conflicts=CONFLICT_ROWS[:1]), 80, color=True)
-    assert "\x1b[1;31mhigh\x1b[0m" in text
-    assert "decision-disagreement  " in text
-
-
-def test_a_wide_terminal_shows_both_sides_side_by_side(at_one_moment):
-    lines = seen_lines(CONFLICT["show"], 120)
-    (row,) = [line for line in lines if line.startswith("Target: main")]
-    assert row.split("│") == [f"{'Target: main':<59}", " Source: analysis/security-review"]
-    bars = {line.index("│") for line in lines if "│" in line}
-    assert len(bars) == 1
-    assert all(len(line) <= 120 for line in lines)
-
-
-def test_a_narrow_terminal_has_them_below_each_other(at_one_moment):
-    lines = seen_lines(CONFLICT["show"], 119)
-    assert "│" not in "".join(lines)
-    assert lines.index("Target: main") < lines.index("Source: analysis/security-review")
-
-
-def test_wide_characters_do_not_shift_the_line_between_the_sides(at_one_moment):
-    row = replace(CONFLICT_ROWS[0], conflict=replace(DISAGREED, target=(Position("日本語" * 30, None, "山田"),)))
-    lines = [line for line in seen_lines(replace(CONFLICT["show"], row=row), 120) if "│" in line]
-    widths = [sum(2 if ord(c) > 0x2FFF else 1 for c in line[: line.index("│")]) for line in lines]
-    assert len(lines) > 4
-    assert set(widths) == {59}
-
-
-def test_a_long_text_is_not_shown_whole(at_one_moment):
-    row = replace(CONFLICT_ROWS[0], conflict=replace(DISAGREED, target=(Position("line\n" * 100),)))
-    shown = replace(CONFLICT["show"], row=row)
-    assert "    … 60 more lines" in seen_lines(shown, 80)
-    assert piped(shown).count("line\n") == 100
 
 
 def test_next_commands_are_suggested_on_a_terminal_only():

@@ -3,10 +3,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
-
-from scopes.context.collect import _REASONS
-from scopes.context.result import Explained
 from tests.render.rendering import document, piped, seen_lines
 from tests.render.results import SAMPLES
 
@@ -35,27 +31,6 @@ def test_missing_values_are_null_so_that_every_field_is_present():
 def test_an_estimate_is_marked_wherever_tokens_are_shown():
     rows = [line.split("\t") for line in piped(CONTEXTS["explain"]).splitlines()]
     assert [row[3] for row in rows] == ["~24", "", ""]
-
-
-@pytest.mark.parametrize("width", [80, 200])
-def test_no_count_and_no_reason_of_an_explanation_is_cut_at_80_columns(width):
-    """Reasons were cut to 17 characters, because the subject took as much room."""
-    reasons = [*_REASONS.values(), "used as the summary at the beginning", "has no word of the task", "summarized"]
-    rows = [
-        Explained("message", f"{number:,}", 0.123, 123_456, kept=False, reason=reason, subject="word " * 40)
-        for number, reason in enumerate(reasons, 10_000)
-    ]
-    rows.append(Explained("turn", "9", 1.0, 12, kept=True, reason="fits", subject="(no text)"))
-    path = "/home/carol/" + "very/" * 20 + "long.py"
-    rows.append(Explained("file", path, None, None, kept=False, reason="outside the project"))
-    rows.append(Explained("file", "src/login.py", None, 1_234, kept=True, reason="fits"))
-    shown = "\n".join(seen_lines(CONTEXTS["explain"].replaced(explained=tuple(rows), method="exact"), width=width))
-    missing = [text for each in rows for text in (each.reason, f"{each.tokens or 12:,}") if text not in shown]
-    assert missing == []
-    assert "Kept: 1 " in shown
-    assert f"Left out: {len(reasons)} " in shown
-    assert "long.py" in shown
-    assert "(no text)" not in shown
 
 
 def test_statistics_print_how_much_of_the_budget_is_used():

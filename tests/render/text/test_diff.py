@@ -51,20 +51,6 @@ def test_what_one_side_changed_is_named_up_to_three_claims_and_ten_files():
     ]
 
 
-def test_files_of_one_side_have_a_line_each_and_absolute_paths_no_prefix():
-    """One of six names was readable at 80 columns, with `files//Users` before it."""
-    edit = {"operation": "edit"}
-    paths = ("%2FUsers%2Fsoph%2F.claude%2Fplans%2Fglittery-raccoon.md", "cmd/entire/cli/" + "deep/" * 20 + "hooks.go")
-    files = [_claim(f"files/{path}", edit, {"operation": "create"}, "left") for path in paths]
-    both = _claim("files/%2Ftmp%2Fboth.md", edit, {**edit, "by": "x"})
-    lines = seen_lines(replace(DIFFERENCE, claims=(*files, both), changed=()))
-    start = lines.index("Changed only in main: 2 files") + 1
-    assert lines[start] == "  /Users/soph/.claude/plans/glittery-raccoon.md"
-    assert lines[start + 1].startswith("  …/deep/")
-    assert lines[start + 1].endswith("/hooks.go")
-    assert "  /tmp/both.md" in lines
-
-
 def test_a_long_value_is_wrapped_between_words():
     """A terminal broke it within a word."""
     value = " ".join(["sessions are kept on the server"] * 4)

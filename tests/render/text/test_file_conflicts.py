@@ -107,29 +107,6 @@ def test_an_edit_that_is_not_recorded_has_no_patch(forked, width):
     assert document(shown)["file"]["source"]["unknown"] == "edit not recorded"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_merge_lists_every_file_that_both_sides_changed(forked, width):
-    for path, alt in (("apart.py", "line 15\n"), ("clash.py", "line 3\n")):
-        edit(forked, "main", "line 3\n", "main\n", path=path)
-        edit(forked, "alt", alt, "alt\n", path=path)
-    done = merge(forked, "conv-001", "alt", target="main", dry_run=True)
-    lines = seen_lines(done, width)
-    text = "\n".join(line.strip() for line in lines)
-    assert "changed on both sides: 2 files" in text
-    assert "apart.py: both edited, compatible" in text
-    assert "clash.py: both edited" in text
-    assert max(map(len, lines)) <= width
-    assert [file["outcome"] for file in document(done)["files"]] == ["compatible", "overlap"]
-
-
-def test_a_side_has_the_numbers_of_changed_lines_if_its_content_is_known(forked):
-    """`the resulting content is not recorded` was above the changes themselves."""
-    text = seen(stopped(forked, main="main\nand more\n"), 200)
-    assert "    edit, +2 -1 " in text
-    assert "    edit, +1 -1" in text
-    assert "is not recorded" not in text
-
-
 def test_a_resolution_by_hand_is_named_by_who_made_it(forked):
     for name in ("main", "alt"):
         decide(forked, f"conv-001/{name}", name)

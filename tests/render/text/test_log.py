@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,21 +9,15 @@ from scopes.conversation.log import Log, LogEntry
 from scopes.merge.lanes import LaneMark
 from scopes.model.message import Part
 from scopes.render.dispatch import render_text
+from scopes.render.terminal import TerminalView
+from scopes.render.text.calls import tell_review
 from scopes.render.view import PlainView
 from scopes.render.view_options import ViewOptions
 from tests.render.rendering import piped, seen, seen_lines
-from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, ENTRIES, LONG, PROMPT, SAMPLES, body, head
+from tests.render.results import CALL, ENTRIES, LONG, PROMPT, SAMPLES, body, head
 from tests.render.with_options import WithOptions
 
 LOG = SAMPLES["log"]
-WHERE = "(scopes cat length22)"
-
-
-def one(of, *parts, width=80, **fields):
-    """The lines below the header of a message in a log."""
-    entry = LogEntry(head=of, message=body(of, *parts, **fields), branches=())
-    lines = seen_lines(entry, width)
-    return lines[lines.index("") + 1 :] if "" in lines else lines[1:]
 
 
 def text(value):
@@ -41,52 +36,10 @@ def test_a_piped_oneline_log_is_short_id_and_subject():
     assert piped(LOG["oneline"], nul=True).count("\0") == 5
 
 
-def test_a_log_has_the_layout_of_git_log(at_one_moment):
-    lines = seen_lines(LOG["log"])
-    start = lines.index("message prompt22")
-    assert lines[start:] == [
-        "message prompt22",
-        "Author: carol",
-        "Kind:   prompt",
-        "Date:   2025-12-31T22:30:00Z (1h ago)",
-        "",
-        "    Why does the login fail on Safari?",
-    ]
-    assert lines[start - 1] == ""
-
-
-def test_tips_are_decorated_with_their_branches(at_one_moment):
-    assert seen_lines(LOG["log"])[0] == "message length22 (main, fix)"
-    assert seen_lines(LOG["oneline"])[0].startswith("length22 1h ago     writer        (main, fix) line 1 and so on")
-
-
-def test_a_oneline_log_has_a_line_each_that_fits(at_one_moment):
-    assert len(seen_lines(LOG["oneline"])) == 5
-    assert all(len(line) <= 40 for line in seen_lines(LOG["oneline"], 40))
-    assert seen_lines(LOG["oneline"], 50)[4] == "prompt22 1h ago     carol         Why does the lo…"
-
-
-@pytest.mark.parametrize(("width", "subject"), [(80, 34), (200, 43)])
-def test_a_oneline_log_has_the_subjects_in_one_column(width, subject):
-    rows = seen_lines(LOG["oneline"], width)
-    assert [row[subject - 1] for row in rows] == [" "] * 5
-    assert " " not in {row[subject] for row in rows}
-
-
-def test_a_long_branch_name_leaves_room_for_author_and_subject():
-    of = head("word", "carol", "the subject")
-    long = Log(items=[LogEntry(head=of, message=None, branches=("x" * 150, "y"))], conversation="c")
-    line = seen_lines(WithOptions(long, ViewOptions(oneline=True)), 80)[0]
-    assert "carol" in line
-    assert line.endswith("… and 1 more branch) the subject")
-    assert len(seen_lines(long, 80)[0]) <= 80
-
-
-def test_both_names_are_shown_if_the_line_has_room_for_them():
-    """At 80 columns it read `(main, 1 more)`."""
-    entry = LogEntry(head=head("word", "carol", "short"), message=None, branches=("main", "fix/of-the-server"))
-    line = seen_lines(WithOptions(Log(items=[entry], conversation="c"), ViewOptions(oneline=True)), 80)[0]
-    assert line.endswith("(main, fix/of-the-server) short")
+def test_a_template_reads_what_no_row_shows():
+    shown = piped(LOG["log"], template="{oid} {author_kind} {to} [{branches}]").splitlines()
+    assert shown[3] == f"{CALL.oid} agent carol,reviewer []"
+    assert shown[0] == f"{LONG.oid} agent  [main,fix]"
 
 
 def test_a_cut_subject_ends_in_an_ellipsis_in_a_pipe():
@@ -104,99 +57,80 @@ def test_a_cut_subject_ends_in_an_ellipsis_in_a_pipe():
         assert piped(WithOptions(log, ViewOptions(oneline=True))).splitlines()[0].endswith(f" {shown}")
 
 
+def test_prompts_are_headings_and_calls_have_outcomes(at_one_moment):
+    """U18: nothing distinguished what a person wrote from all else."""
+    result = Part("tool_result", {"call_id": "c", "output": "...F\n3 failed, 38 passed in 2.1s\n", "exit_code": 1})
+    call = Part("tool_call", {"call_id": "c", "name": "Bash", "input": {"command": "pytest -q tests/login"}})
+    asked = LogEntry(head=head("ask", "ann", "x", kind="prompt", author_kind="human", minutes=1))
+    asked = replace(asked, message=body(asked.head, text("Why are they logged out?")))
+    ran = LogEntry(head=head("run", "claude", "x", kind="answer"), results=(result,))
+    ran = replace(ran, message=body(ran.head, text("I run the tests."), call))
+    answered = LogEntry(head=head("say", "claude", "x", kind="answer", minutes=1))
+    answered = replace(answered, message=body(answered.head, text("The cookie lacks Secure.")))
+    log = Log(items=[asked, ran, answered], conversation="conv-060", branch="main", title="Safari", oldest_first=True)
+    assert seen_lines(log) == [
+        "conv-060/main  Safari",
+        "",
+        "31 Dec 2025",
+        "❯ Why are they logged out?                                        ask22222 23:59",
+        "  I run the tests.",
+        "  → bash pytest -q tests/login                        ✗ 3 failed, 38 passed",
+        "  The cookie lacks Secure.                                        say22222 23:59",
+        "",
+        "1 prompt, 1 call, 1 failed · in full: scopes log conv-060/main -p",
+    ]
+
+
+@pytest.mark.parametrize("height", [12, 24, 60])
+def test_a_log_without_limits_fits_a_screen_and_reads_downwards(height, at_one_moment):
+    turns = []
+    for number in range(40):
+        of = head(f"ask{number}", "ann", f"prompt {number}", kind="prompt", author_kind="human", minutes=number)
+        turns.append(LogEntry(head=of, message=body(of, text(f"prompt {number}"))))
+    shown = on_screen(turns, height)
+    assert len(shown) < height
+    assert [line.split("  ")[0] for line in shown if line.startswith("❯")][-1] == "❯ prompt 0"
+    assert "scopes log conv-001 -n" in shown[-1]
+
+
+def test_of_a_turn_that_is_longer_than_the_screen_the_prompt_and_the_end_are_shown(at_one_moment):
+    of = head("ask", "ann", "why", kind="prompt", author_kind="human")
+    prompt = LogEntry(head=of, message=body(of, text("why")))
+    answers = [LogEntry(head=head(f"a{n}", "claude", f"answer {n}"), message=None) for n in range(90)]
+    shown = on_screen([*answers, prompt], 20)
+    assert len(shown) < 20
+    assert any(line.startswith("❯ why") for line in shown)
+    assert any("messages left out" in line for line in shown)
+    assert any("answer 0" in line for line in shown)
+
+
+def on_screen(newest_first, height):
+    """The lines of a log on a terminal of this height."""
+    pieces: list[str] = []
+    view = TerminalView(pieces.append, width=80, height=height, color=False, options=ViewOptions(screen=True))
+    render_text(Log(items=newest_first, conversation="conv-001"), view)
+    return "".join(pieces).splitlines()
+
+
+def test_the_review_of_an_agent_is_put_into_words():
+    """U18: `log` of a review of Codex printed raw JSON."""
+    review = {"findings": [], "overall_correctness": "patch is correct", "overall_confidence_score": 0.9}
+    assert tell_review(json.dumps(review)) == "review: no findings, patch is correct"
+    found = {**review, "findings": [{"title": "Leak"}, {"title": "Race"}], "overall_correctness": "patch is incorrect"}
+    assert tell_review(json.dumps(found)) == "review: 2 findings, patch is incorrect: Leak; Race"
+    assert tell_review('{"overall_correctness": 1}') == tell_review("{") == tell_review("fine") == ""
+
+
+def test_a_oneline_log_has_a_line_each_that_fits(at_one_moment):
+    lines = seen_lines(LOG["oneline"])
+    assert len(lines) == len(ENTRIES) + 1
+    assert max(map(len, lines)) <= 80
+
+
 def test_main_is_the_first_name_and_a_conflict_resolution_branch_the_last():
     names = ("a", "conflict-resolution/a-into-main", "main")
     entry = LogEntry(head=head("word", "carol", "x"), message=None, branches=names, tags=("v1",))
-    line = seen_lines(Log(items=[entry], conversation="c"), 200)[0]
-    assert "(main, a, tag: v1, conflict-resolution/a-into-main)" in line
-
-
-def test_a_subject_that_the_commit_cut_shows_it():
-    of = head("word", "carol", "x" * 72)
-    log = Log(items=[LogEntry(head=of, message=None, branches=())], conversation="c")
-    assert seen_lines(WithOptions(log, ViewOptions(oneline=True)), 200) == [
-        f"word2222 2025-12-31 23:58 carol            {'x' * 72}…"
-    ]
-
-
-def test_the_author_of_a_system_message_is_system():
-    of = head("word", "scopes", "started", author_kind="system")
-    assert "Author: SYSTEM" in seen_lines(LogEntry(head=of, message=None, branches=()))
-
-
-def test_twenty_rows_are_shown_whole():
-    assert one(LONG, text("\n".join(map(str, range(20))))) == [f"    {n}" for n in range(20)]
-
-
-def test_a_longer_text_prints_how_many_lines_are_left_out():
-    assert one(LONG, text("\n".join(map(str, range(22)))))[19:] == ["    19", f"    … 2 more lines {WHERE}"]
-    assert one(LONG, text("\n".join(map(str, range(1520)))))[20] == f"    … 1,500 more lines {WHERE}"
-
-
-def test_one_more_line_is_shown_itself():
-    """`… 1 more line (scopes cat …)` took a line to hide one."""
-    assert one(LONG, text("\n".join(map(str, range(21)))))[19:] == ["    19", "    20"]
-
-
-def test_wrapped_rows_count_and_a_cut_line_counts_as_left_out():
-    long_line = " ".join(["word"] * 500)
-    rows = one(LONG, text(f"{long_line}\nlast"))
-    assert len(rows) == 21
-    assert rows[20] == f"    … 2 more lines {WHERE}"
-    assert all(len(row) <= 80 for row in rows)
-
-
-def test_one_word_of_a_megabyte_is_cut_without_wrapping_all_of_it():
-    rows = one(LONG, text("x" * 1_000_000))
-    assert rows[0] == "    " + "x" * 76
-    assert rows[20:] == [f"    … 1 more line {WHERE}"]
-
-
-def test_blank_lines_inside_a_text_have_no_blanks():
-    assert one(PROMPT, text("a\n\nb\n")) == ["    a", "", "    b"]
-
-
-def test_tabs_are_expanded_and_controls_are_visible():
-    assert one(PROMPT, text("a\tb\x1b[2J")) == ["    a       b^[[2J"]
-
-
-def test_each_part_is_one_line():
-    lines = one(CALL, *CALL_BODY.parts)
-    assert lines[0] == "    thinking, 52 characters: Safari blocks third-party cookies. …"
-    assert "    → Bash grep -rn cookie src" in lines
-    assert "    ← src/login.py:3: cookie · 2 lines" in lines
-    assert "    ← exit 2: no such file" in lines
-    assert lines[-3:] == ["    [edit src/login.py]", "    [image image/png shot.png]", "    [hologram]"]
-
-
-def test_a_tool_call_is_cut_to_the_terminal():
-    call = Part("tool_call", {"name": "Bash", "input": {"command": "x" * 100_000}})
-    (line,) = one(CALL, call, width=60)
-    assert len(line) == 60
-    assert line.startswith("    → Bash xxx")
-    assert line.endswith("x…")
-
-
-def test_a_document_and_files_follow_the_text():
-    lines = one(DECIDED, text("So be it."), payload=DECIDED_BODY.payload, files=CALL_BODY.files)
-    assert lines == [
-        "    So be it.",
-        "    topic: cookies",
-        "    decision: SameSite=Lax",
-        "    weight: [1, 2]",
-        "    files: edit src/login.py, rename new.py from old.py",
-    ]
-
-
-@pytest.mark.parametrize("parts", [(), (text(""),)])
-def test_an_empty_message_shows_its_subject(parts):
-    of = head("word", "carol", "(no text)")
-    entry = LogEntry(head=of, message=replace(body(of), parts=parts), branches=())
-    assert seen_lines(entry)[-2:] == ["", "    (no text)"]
-
-
-def test_recipients_are_named():
-    assert "To:     carol, reviewer" in seen_lines(ENTRIES[3])
+    assert "  (main, a, conflict-resolution/a-into-main, tag: v1)" in seen_lines(entry)
 
 
 @pytest.mark.parametrize("width", [1, 10, 20, 80])

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.render.rendering import piped, seen, seen_lines
@@ -50,54 +48,5 @@ def test_a_merge_prints_how_many_messages_are_new_and_from_where():
     assert seen_lines(MERGE["up-to-date"]) == ["conv-001/main is already up to date with analysis/security-review"]
 
 
-def test_conflicts_resolved_automatically_are_listed():
-    assert seen_lines(MERGE["merged-resolved"])[2:4] == [
-        "resolved automatically: 1 conflict",
-        "    resource-contention  files/src/app.py  kept both sides (automatic)",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("choice", "strategy", "words"),
-    [
-        ("both", "automatic", "kept both sides (automatic)"),
-        ("source", "theirs", "took the source (theirs)"),
-        ("target", "ours", "took the target (ours)"),
-        ("base", "automatic", "took the base (automatic)"),
-        ("value", "reused", "value (reused)"),
-    ],
-)
-def test_an_automatic_resolution_is_shown_in_words(choice, strategy, words):
-    """It was `automatic: both`, which says neither who did what nor what became of the sides."""
-    (conflict,) = MERGE["merged-resolved"].conflicts
-    resolved = replace(conflict, resolution=conflict.resolution._replace(choice=choice, strategy=strategy))
-    lines = seen_lines(replace(MERGE["merged-resolved"], conflicts=(resolved,)), 100)
-    assert lines[3] == f"    resource-contention  files/src/app.py  {words}"
-
-
-def test_a_stopped_merge_shows_both_sides_of_each_conflict():
-    lines = seen_lines(MERGE["conflict"], 100)
-    assert lines[0] == "conv-001/main is unchanged: 2 conflicts with analysis/security-review"
-    assert lines[4:7] == [
-        " 1  decision-disagreement  high  decisions/auth flow  da2d0db7",
-        "    target main                      JWT — planner",
-        "    source analysis/security-review  server-side sessions with a short life — reviewer",
-    ]
-
-
-def test_a_stopped_merge_prints_how_to_continue_and_abort():
-    commands = [line.partition(":")[2].strip() for line in seen_lines(MERGE["conflict"])[-3:]]
-    assert commands == [
-        "scopes conflicts show conv-001 da2d0db7",
-        "scopes conflicts resolve conv-001 da2d0db7 --take source --continue",
-        "scopes merge conv-001 --abort",
-    ]
-    assert "scopes" not in seen(MERGE["conflict"], hints=False)
-
-
 def test_no_line_of_a_conflict_is_wider_than_the_terminal():
     assert max(map(len, seen_lines(MERGE["conflict"], 60, hints=False)[4:])) <= 60
-
-
-def test_of_many_conflicts_the_first_are_shown():
-    assert "    … and 3 more" in seen_lines(MERGE["many-conflicts"])

@@ -47,7 +47,7 @@ def test_cat_starts_with_author_time_and_branch(at_one_moment):
         f"Commit: {CALL.oid}",
         "Place: conv-001/main",
         "Author: planner (agent)",
-        "Time: 2025-12-31T23:31:00+01:00 (1h ago)",
+        "Time: 31 Dec 2025 22:31",
         "Kind: answer",
     ]
 
@@ -125,8 +125,8 @@ def test_an_empty_text_leaves_no_blank_line():
     assert piped(cat_of("")).splitlines()[-1] == "Kind: plain"
 
 
-@pytest.mark.parametrize(("kind", "color"), [("human", "1;34"), ("agent", "35"), ("tool", "35")])
-def test_people_and_agents_differ_in_color(kind, color, at_one_moment):
+@pytest.mark.parametrize(("kind", "shown"), [("human", "\x1b[1mcarol\x1b[0m"), ("agent", "carol"), ("tool", "carol")])
+def test_the_names_of_people_are_bold_and_those_of_agents_plain(kind, shown, at_one_moment):
     result = cat_of("x")
     message = replace(result.message, author=Author("carol", kind))
-    assert f"\x1b[{color}mcarol\x1b[0m ({kind})" in seen(replace(result, message=message), color=True)
+    assert f" {shown} ({kind})" in seen(replace(result, message=message), color=True)

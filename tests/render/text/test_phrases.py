@@ -3,18 +3,9 @@ from __future__ import annotations
 import pytest
 
 from scopes.render.terminal import TerminalView
-from scopes.render.text.phrases import (
-    author,
-    counted,
-    format_duration,
-    format_size,
-    full_time,
-    identifier,
-    short_time,
-    subject,
-    write_hint,
-)
+from scopes.render.text.phrases import author, format_duration, full_time, identifier, short_time, subject, write_hint
 from scopes.render.view import PlainView, Span
+from scopes.result import counted, format_size
 from tests.render.results import head
 
 PIPE = PlainView(print)
@@ -52,9 +43,9 @@ def test_times_are_relative_on_a_terminal_only(at_one_moment):
     assert short_time(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
 
 
-def test_a_full_time_does_not_repeat_its_date(at_one_moment):
-    assert full_time(TERMINAL, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z (2m ago)"
-    assert full_time(TERMINAL, "2025-10-01T12:00:00Z").text == "2025-10-01T12:00:00Z"
+def test_a_full_time_has_its_day_and_minute_and_how_long_ago_that_was(at_one_moment):
+    assert full_time(TERMINAL, "2025-12-31T23:58:00Z").text == "31 Dec 2025 23:58 (2m ago)"
+    assert full_time(TERMINAL, "2025-10-01T12:00:00Z").text == "1 Oct 2025 12:00"
     assert full_time(PIPE, "2025-12-31T23:58:00Z").text == "2025-12-31T23:58:00Z"
     assert full_time(TERMINAL, "long ago").text == "long ago"
 
@@ -87,6 +78,4 @@ def test_a_hint_is_broken_before_its_command():
     words = "resolve:   scopes conflicts resolve conv-001 k3x9abcd --take source --continue --reason measured"
     write_hint(TerminalView(rows.append, width=80, color=False), words)
     lines = "".join(rows).splitlines()
-    assert len(lines) == 2
     assert lines == ["resolve:", words.removeprefix("resolve:").strip()]
-    assert " ".join(lines).split() == words.split()

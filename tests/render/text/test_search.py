@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.history.handles import Heading
 from scopes.history.messages import NO_TEXT
 from scopes.model.message import Author, Message, Part
 from scopes.render.dispatch import render_text
@@ -21,33 +20,26 @@ from tests.render.with_options import WithOptions
 AROUND = ViewOptions(around=True)
 
 
-def test_a_match_is_highlighted_with_color():
-    assert "\x1b[1;32mlogin\x1b[0m" in seen(HIT, color=True)
-
-
-def test_a_wide_terminal_shows_the_score_and_a_narrow_one_the_title_alone():
-    scored = replace(HIT, score=7.318, heading=Heading("Fix the login of the shop", "title"), before=())
-    assert " · score 7.32 · Fix the login of the shop" in seen(scored, 120)
-    assert "score" not in seen(scored, 72)
-    assert "score" not in seen(replace(scored, score=None), 120)
+def test_a_match_is_bold_also_when_it_is_wrapped():
+    broken = replace(HIT, snippet=(Piece("so " * 18), Piece("login again", found=True)), after=())
+    shown = seen(broken, 64, color=True)
+    assert "\x1b[1mlogin again\x1b[0m" in shown
 
 
 def test_a_snippet_takes_three_rows_at_most_and_every_row_fits():
     long = replace(DEEP, snippet=(Piece("word " * 400), Piece("login", found=True)), before=(), also=())
     lines = seen_lines(long, 60)
-    assert len(lines) == 5
-    assert all(len(line) <= 60 for line in lines[1:])
+    assert len(lines) == 4
+    assert all(len(line) <= 60 for line in lines)
 
 
-def test_highlights_survive_wrapping():
-    broken = replace(HIT, snippet=(Piece("so " * 18), Piece("login again", found=True)), after=())
-    shown = seen(broken, 64, color=True)
-    assert "\x1b[1;32mlogin\x1b[0m" in shown
-    assert "\x1b[1;32magain\x1b[0m" in shown
-
-
-def test_a_message_without_text_has_no_empty_row():
-    assert seen_lines(replace(HIT, snippet=(), after=()))[1:] == [""]
+def test_the_hits_of_a_conversation_are_below_each_other_and_the_best_one_is_first():
+    again = replace(HIT, head=CALL, before=(), after=())
+    shown = seen_lines(answer(replace(HIT, after=()), replace(DEEP, before=(), after=()), again))
+    assert [line.split(" ")[0] for line in shown if line and not line.startswith(" ")] == [
+        HIT.conversation, DEEP.conversation, "3",
+    ]  # fmt: skip
+    assert shown[-1] == "3 in 2 conversations · searched 1,234 messages of 14 conversations"
 
 
 def test_a_row_in_a_pipe_is_one_line():
@@ -55,7 +47,7 @@ def test_a_row_in_a_pipe_is_one_line():
 
 
 def test_a_search_that_was_not_finished_prints_a_note():
-    assert "at least 2 found" in seen(replace(FOUND, hits=None))
+    assert "2 of more than 2: -n" in seen(replace(FOUND, hits=None))
 
 
 def asides(result):
@@ -75,12 +67,12 @@ def answer(*hits, **coverage):
     ("result", "expected"),
     [
         (answer(HIT), ""),
-        (answer(HIT, hits=243), "243 found, 1 shown; searched 1,234 messages on 20 branches of 14 conversations."),
+        (answer(HIT, hits=243), "1 of 243: -n · searched 1,234 messages of 14 conversations"),
         (
             answer(HIT, hits=None),
-            "at least 1 found, 1 shown; searched 1,234 messages on 20 branches of 14 conversations.",
+            "1 of more than 1: -n · searched 1,234 messages of 14 conversations",
         ),
-        (answer(), "0 found; searched 1,234 messages on 20 branches of 14 conversations."),
+        (answer(), "0 found · searched 1,234 messages of 14 conversations"),
         (
             answer(HIT, searched=FOUND.searched._replace(unreadable=2)),
             "0 conversations and 2 messages cannot be read and were left out.",
@@ -117,11 +109,11 @@ def test_a_neighbor_without_text_is_summarized_as_in_a_log():
 @pytest.mark.parametrize(
     ("author", "kind", "part", "tools", "shown"),
     [
-        (("tool", "tool"), "tool-results", "tool_result", ("bash",), " result of Bash · "),
-        (("tool", "tool"), "tool-results", "tool_result", (), " result of a tool · "),
-        (("claude", "agent"), "answer", "tool_input", ("Read",), " claude · call of Read · "),
-        (("claude", "agent"), "answer", "text", ("Read",), " claude · answer · "),
-        (("carol", "human"), "prompt", "text", (), " carol · prompt · "),
+        (("tool", "tool"), "tool-results", "tool_result", ("bash",), "  ← bash "),
+        (("tool", "tool"), "tool-results", "tool_result", (), "  ← a call "),
+        (("claude", "agent"), "answer", "tool_input", ("read",), "  claude → read "),
+        (("claude", "agent"), "answer", "text", ("read",), "  claude "),
+        (("carol", "human"), "prompt", "text", (), "  ❯ carol "),
     ],
 )
 def test_a_hit_names_its_author_and_kind_once_and_the_tool(author, kind, part, tools, shown):

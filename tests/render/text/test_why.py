@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from scopes.code_links.line_match import ANSWERED, WHY_LEVELS
 from scopes.code_links.why_result import Why
-from scopes.render.text.why import _NAMES
 from tests.render.rendering import piped, seen_lines
 from tests.render.results import SESSION_COMMIT, WEAK, YES, why_lines
 
@@ -22,70 +18,35 @@ def rows(*items):
 def evidence(answer, **fields):
     """Return the evidence that is shown for an answer, as one line."""
     lines = shown(why_lines(1, "certain", answer, **fields), width=200)
-    return next(line for line in lines if "evidence: " in line).partition("evidence: ")[2]
+    return next(line for line in lines if line.startswith("because ")).removeprefix("because").strip()
 
 
-def test_every_level_has_a_name():
-    assert set(_NAMES) == set(WHY_LEVELS)
-    assert {_NAMES[level][1] for level in ANSWERED} == {"good"}
+def test_an_answer_names_the_prompt_the_evidence_and_the_next_command():
+    """U16: the evidence named a call that no command opens."""
+    own = YES._replace(prompt="add a function", agreed_to=None, made=False)
+    assert shown(why_lines(1, "certain", own), why_lines(5, "none")) == [
+        "1  a9c4475 Extract the session check   6 Feb alice",
+        "✓ certain  conv-001, turn 5",
+        "❯ add a function",
+        "because     line + 6/6 neighbours, Edit, 8m 0s before the commit",
+        "read on     scopes cat callit22",
+        "",
+        "5  a9c4475 Extract the session check   6 Feb alice",
+        "- none     no conversation in this store has this line",
+    ]
 
 
-def test_one_answer_begins_with_its_commit_and_no_line_number():
-    assert shown(why_lines(147, "certain", YES))[0] == "a9c4475 Extract the session check   2026-02-06 alice"
+def test_a_whole_file_has_a_line_for_each_answer_and_one_for_all_that_is_unknown():
+    """U16: `why FILE` printed thirty times "none"."""
+    lines = shown(why_lines(1, "certain", YES, last=4), why_lines(5, "none"), why_lines(9, "none", last=19), whole=True)
+    assert lines[0].startswith("1-4   ✓ certain  conv-001 turn 5  ❯ yep, let's refactor.")
+    assert lines[1:] == ["12 of 16 lines: no conversation in this store has them"]
+    assert all(len(line) <= 80 for line in lines)
 
 
-def test_several_answers_begin_with_their_lines_and_have_an_empty_line_between():
-    lines = shown(why_lines(1, "certain", YES, last=4), why_lines(5, "none"))
-    assert lines[0].startswith("1-4  a9c4475")
-    assert "" in lines
-    assert lines[lines.index("") + 1].startswith("5  a9c4475")
-
-
-def test_the_subject_is_cut_so_that_date_and_author_fit():
-    commit = SESSION_COMMIT._replace(subject="Extract the session check " * 5)
-    (line,) = shown(why_lines(1, "none", commit=commit))[:1]
-    assert line.endswith("…   2026-02-06 alice")
-    assert len(line) <= 80
-
-
-def test_an_uncommitted_line_says_so_instead_of_a_commit():
-    assert shown(why_lines(1, "likely", YES, commit=None))[0] == "not committed"
-
-
-def test_the_turn_and_its_prompt_follow_the_level():
-    lines = shown(why_lines(1, "certain", YES._replace(prompt="go on")))
-    assert lines[1] == 'certain  conv-001 turn 5  "go on"'
-
-
-def test_a_turn_before_the_first_prompt_has_no_number():
-    lines = shown(why_lines(1, "certain", YES._replace(turn=0, prompt=None)))
-    assert lines[1] == "certain  conv-001 before the first prompt"
-
-
-@pytest.mark.parametrize(("also", "text"), [((2,), ", also turn 2"), ((2, 3), ", also turns 2, 3")])
-def test_other_turns_that_wrote_the_line_are_named(also, text):
-    assert text in shown(why_lines(1, "certain", YES, also=also))[1]
-
-
-def test_what_a_prompt_agreed_to_is_shown_below_it_if_it_agreed_to_something():
-    own = YES._replace(prompt="add a function", agreed_to=None)
-    assert any("agreed to:" in line for line in shown(why_lines(1, "certain", YES)))
-    assert not any("agreed to:" in line for line in shown(why_lines(1, "certain", own)))
-
-
-def test_prompts_of_several_lines_are_one_and_very_long_ones_are_cut():
-    (_, line, *_) = shown(why_lines(1, "certain", YES._replace(prompt="one\n\n  two")), width=200)
-    assert '"one two"' in line
-    text = " ".join(shown(why_lines(1, "certain", YES._replace(prompt="word " * 500))))
-    assert text.count("word") < 80
-    assert "…" in text
-
-
-def test_the_evidence_names_the_call_and_the_time_before_the_commit():
-    assert evidence(YES) == (
-        "line + 6/6 neighbours, Edit toolu_01A2b3C4d5E6f7, 8m 0s before the commit that this conversation made"
-    )
-    assert evidence(YES._replace(made=False)).endswith("8m 0s before the commit")
+def test_a_very_long_prompt_is_cut():
+    text = " ".join(shown(why_lines(1, "certain", YES._replace(prompt="word " * 500, agreed_to=None))))
+    assert text.count("word") < 120
 
 
 def test_the_evidence_of_an_uncommitted_line_counts_from_now():
@@ -103,23 +64,7 @@ def test_the_evidence_without_an_edit_is_the_commit():
 
 def test_a_command_is_shown_before_the_evidence():
     answer = YES._replace(seconds_before=None, command="ruff format\nsrc", how="by a command in this turn")
-    lines = [line.strip() for line in shown(why_lines(1, "commit-only", answer))]
-    assert "command: ruff format src" in lines
-
-
-def test_a_whole_file_has_two_lines_for_each_answer():
-    lines = shown(why_lines(1, "certain", YES, last=4), why_lines(5, "none"), whole=True)
-    assert [line.split()[0] for line in lines if line] == ["1-4", "certain", "5", "none"]
-    assert all(len(line) <= 80 for line in lines)
-
-
-def test_an_unsure_answer_without_candidates_says_why():
-    assert shown(why_lines(1, "unsure"))[1] == "unsure  the edits that have it are too old or too many"
-
-
-def test_candidates_follow_with_their_evidence():
-    lines = shown(why_lines(1, "certain", YES, candidates=(WEAK._replace(prompt="go on"),)), width=120)
-    assert lines[-1] == 'candidate  conv-020 turn 1  "go on"  (2/5 neighbours, Edit)'
+    assert "command     ruff format src" in shown(why_lines(1, "commit-only", answer))
 
 
 def test_a_pipe_has_a_row_for_each_answer_and_each_candidate():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.clock import utc
 from scopes.history.handles import PROMPT, TITLE, Heading
-from scopes.render.wire.fields import heading_fields, staleness, utc
+from scopes.render.wire.fields import heading_fields, staleness
 
 
 @pytest.mark.parametrize(

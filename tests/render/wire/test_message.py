@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.clock import utc
 from scopes.model.message import Author, Message, Part
-from scopes.render.wire.fields import utc
 from scopes.render.wire.message import header_object, message_object
 from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, PROMPT, SECURE, body, message_id
 

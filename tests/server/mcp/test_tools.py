@@ -271,7 +271,7 @@ def test_a_fact_is_proposed_and_never_accepted(store, agent, conversation):
     """S2-9: no tool promotes a proposed fact."""
     found = agent.get("fact_propose", conversation="conv-001", key="Signals", content="p99 is 900 ms", confidence=0.9)
     assert found["state"] == "pending"
-    assert list_facts(open_store(store), "conv-001").rows == ()
+    assert list_facts(open_store(store), "conv-001").facts == ()
     names = {tool.name for tool in agent.do(lambda client: client.list_tools()).tools}
     assert not {name for name in names if "accept" in name or "promote" in name or "delete" in name or "undo" in name}
 

@@ -1,0 +1,354 @@
+"""Write a Result as its class describes it: as rows or lines in a pipe, as a table or a sentence on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from scopes.clock import in_seconds, now_nanoseconds
+from scopes.render import view as plain_view
+from scopes.render.color import Style
+from scopes.render.document import keys_of, plain
+from scopes.render.relative_time import ago
+from scopes.render.view import Span, View
+from scopes.result import Column, Lines, Result, format_size, short_id
+from scopes.sanitize import PRESENTATION, clean, clean_line
+
+UNDO_HINT = "undo with: scopes undo"
+_UNKNOWN_TIME = "-"
+_ID = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[a-z2-7]{26})(?![\w-])")  # which people see shortened
+_MAX_LINES = 20  # of a list on a terminal
+_STYLES: dict[str, Style] = {"id": "id", "branch": "branch", "time": "time"}
+_WORDS: dict[Style, str] = {
+    "good": "good certain available merged installed applied approved done passed ok resolved",
+    "warn": "warning away waiting open pending outdated stale",
+    "bad": "failed damaged rejected missing error expired",
+    "dim": "closed withdrawn dismissed",
+}
+_STATES: dict[str, Style] = {word: style for style, words in _WORDS.items() for word in words.split()}
+_RIGHT = frozenset({"count", "size", "money", "share"})
+_WHOLE = frozenset(
+    {"id", "branch", "time", "count", "size", "money", "share", "state"}
+)  # never shortened for want of room
+_WRAPPED = frozenset({"prose", "path"})
+_WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
+
+
+def write_result(result: Result, view: View) -> None:
+    """Write a result that has no renderer of its own.
+
+    Raises:
+        TypeError: its class says nothing about itself.
+    """
+    kind = type(result)
+    if kind.rows_in:
+        _write_rows(result, view)
+    elif result.sentence:
+        _write_outcome(result, view)
+    elif kind.columns:
+        _write_lines(result, view)
+    elif kind.answer is not Result.answer:
+        if result.answer:
+            text = result.answer.expandtabs() if view.terminal else result.answer
+            view.exact(text.removesuffix("\n") + "\n")
+        _write_remark(result, view)
+        _write_hints(result, view)
+    else:
+        raise TypeError(f"{kind.__name__} has no text rendering")
+
+
+def _write_outcome(result: Result, view: View) -> None:
+    """Write the sentence; in a pipe the answer, or the values of the columns as a row."""
+    if not view.terminal:
+        _write_to_pipe(result, [result], view)
+        return
+    _write_sentence(result, view)
+    _write_hints(result, view)
+
+
+def _write_to_pipe(result: Result, rows: Iterable[Any], view: View) -> None:
+    """Write the answer if there is one, otherwise the rows; and the remark as a note."""
+    if result.answer:
+        for line in result.answer.split("\n"):
+            view.line(line)
+    elif type(result).columns:
+        _write_pipe_rows(type(result).columns, rows, view)
+    for each in type(result).further:
+        _write_pipe_rows(each.columns, _rows(result, each.rows_in), view)
+    _write_remark(result, view)
+
+
+def _lines(text: Lines) -> list[str]:
+    """Return the lines that are not empty."""
+    return [line for line in ([text] if isinstance(text, str) else text) if line]
+
+
+def _write_remark(result: Result, view: View) -> None:
+    for line in _lines(result.remark):
+        view.aside(line)
+
+
+def _write_sentence(result: Result, view: View) -> None:
+    for line in _lines(result.sentence):
+        view.sentence(line)
+
+
+def _write_hints(result: Result, view: View, *, apart: bool = False) -> None:
+    """Write what to do next, a line for each command line; `apart` below an empty line."""
+    steps = _lines(result.next_step)
+    if result.can_undo and getattr(result, "operation", None) is not None:
+        steps.append(UNDO_HINT)
+    if not steps or not view.terminal or not view.hints:
+        return
+    if apart:
+        view.line()
+    for step in steps:
+        view.sentence(Span(step, "dim"))
+
+
+def _write_rows(result: Result, view: View) -> None:
+    """Write the rows; on a terminal as a table, with the sentence below it."""
+    kind = type(result)
+    if not view.terminal:
+        _write_to_pipe(result, _rows(result, kind.rows_in), view)
+        return
+    is_drawn = False
+    for name, columns in ((kind.rows_seen or kind.rows_in, kind.columns), *kind.further):
+        is_drawn |= _draw_rows(_seen(columns, view, "terminal"), _rows(result, name), view)
+    if not is_drawn and kind.empty:
+        view.line(kind.empty)
+    _write_sentence(result, view)
+    _write_hints(result, view, apart=is_drawn and not result.sentence)
+
+
+def _draw_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> bool:
+    """Draw a table if it has rows; return whether it has."""
+    now = now_nanoseconds()
+    cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
+             for row in _values(columns, rows)]  # fmt: skip
+    inside = [number for number, column in enumerate(columns) if column.form != "below"]
+    if not cells or not columns:
+        return False
+    view.draw(_table([columns[number] for number in inside], [[row[number] for number in inside] for row in cells]))
+    for row in cells:
+        for cell, column in zip(row, columns, strict=True):
+            if column.form == "below" and cell.text:
+                view.sentence(row[0], ": ", cell)
+    return True
+
+
+def _rows(result: Result, name: str) -> Iterable[Any]:
+    """Return the objects of the rows in a key of the JSON, or in an attribute that the JSON does not have."""
+    rows: Iterable[Any]
+    for key in keys_of(type(result)):
+        if key.name == name:
+            rows = key.read(result)
+            return rows
+    rows = getattr(result, name)
+    return rows
+
+
+def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> None:
+    seen = _seen(columns, view, "pipe", "template")
+    if not seen:
+        return
+    texts = ([pipe_text(value, c) for value, c in zip(row, seen, strict=True)] for row in _values(seen, rows))
+    view.rows([plain_view.Column(column.heading, hidden=column.on == "template") for column in seen], texts)
+
+
+def _write_lines(result: Result, view: View) -> None:
+    """Write a line for each column that has a value: its heading and the value. Texts apart are below."""
+    if result.figures and not view.terminal:
+        names = plain_view.Column("Name"), plain_view.Column("Value")
+        view.rows(names, ((name, pipe_text(value, Column(name))) for name, value in _walk_figures(result.figures)))
+        return
+    seen = _seen(type(result).columns, view, "terminal" if view.terminal else "pipe")
+    values = zip(seen, next(_values(seen, [result])), strict=True)
+    found = [(column, value) for column, value in values if value not in (None, "", [], {})]
+    now = now_nanoseconds()
+    below = [pair for pair in found if pair[0].form in {"body", "lines"}]
+    lines = [pair for pair in found if pair not in below]
+    if view.terminal:
+        view.draw(_grid([(column.heading, _line_cell(value, column, now)) for column, value in lines]))
+    else:
+        for column, value in lines:
+            view.line(f"{column.heading}: {_joined(value) or pipe_text(value, column)}")
+    for column, value in below:
+        view.line()
+        if column.form == "body":
+            view.body(str(value), indent=4)
+        else:
+            view.line(Span(f"{column.heading}:", "key"))
+            most = _MAX_LINES if view.terminal and len(value) > _MAX_LINES + 1 else len(value)
+            for item in value[:most]:
+                view.hanging(terminal_cell(item, column, now) if view.terminal else pipe_text(item, column), indent=4)
+            if len(value) > most:
+                view.line(Span(f"    … {len(value) - most:,} more", "dim"))
+    _write_hints(result, view, apart=True)
+
+
+def _walk_figures(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each row of figures."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _walk_figures(value, f"{before}{name}.")
+        elif isinstance(value, list):
+            yield from ((f"{before}{name}", each) for each in value)
+        elif value is not None:
+            yield f"{before}{name}", value
+
+
+def _seen(columns: Sequence[Column], view: View, *places: str) -> list[Column]:
+    """Return the columns that are seen in some places with the options of the command."""
+    return [
+        column
+        for column in columns
+        if column.on in {"", *places} and (not column.option or getattr(view.options, column.option))
+    ]
+
+
+def _values(columns: Sequence[Column], rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield the values of the columns of each row."""
+    readers = [_reader(column.path) for column in columns]
+    for row in rows:
+        document = plain(row)
+        yield [read(document, row) for read in readers]
+
+
+def _reader(path: str) -> Callable[[Any, Any], Any]:
+    """Return a function that finds the value at a path in the JSON of a row, otherwise among its attributes."""
+    names = path.split(".")
+
+    def read(document: Any, row: Any) -> Any:
+        value, attribute = document, row
+        for name in names:
+            value = value.get(name) if isinstance(value, Mapping) else None
+            attribute = attribute.get(name) if isinstance(attribute, Mapping) else getattr(attribute, name, None)
+        return plain(attribute) if value is None else value
+
+    return read
+
+
+def pipe_text(value: Any, column: Column) -> str:
+    """Return the value of a column as text for a pipe: whole ids, times in UTC, numbers without commas."""
+    match value:
+        case None:
+            return _UNKNOWN_TIME if column.form == "time" else ""
+        case _ if column.form == "json":
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return in_seconds(value) if column.form == "time" else value
+        case float():
+            return f"{value:g}"
+        case list() if not any(isinstance(item, dict | list) for item in value):
+            return ",".join(map(str, value))
+        case list() | dict():
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return str(value)
+
+
+def terminal_cell(value: Any, column: Column, now: int) -> Span:
+    """Return the value of a column as people read it."""
+    form = column.form
+    style = _STYLES.get(form, "")
+    text = pipe_text(value, column)
+    if form == "state":
+        style = _STATES.get(text, "")
+    elif form == "id":
+        text = short_id(text)
+    elif form == "time" and value is not None:
+        text = ago(text, now)
+    elif form == "path":
+        text = ", ".join(map(_below_home, value if isinstance(value, list) else [text]))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        text = _number(value, form)
+    elif form == "lines":
+        text = _ID.sub(lambda found: short_id(found[0]), text)
+    else:
+        text = _joined(value) or text
+    return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
+
+
+def _below_home(path: str) -> str:
+    """Return a path with ~ in place of the home directory."""
+    home = os.path.expanduser("~")
+    return f"~{path.removeprefix(home)}" if home != os.sep and path.startswith(os.path.join(home, "")) else path
+
+
+def _joined(value: Any) -> str:
+    """Return texts and numbers with commas between them, those by name with the name; nothing for other values."""
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(items, list) or not all(type(item) in {str, int} for item in items):
+        return ""
+    words = [item if isinstance(item, str) else f"{item:,}" for item in items]
+    return ", ".join(map("{}: {}".format, value, words) if isinstance(value, dict) else words)
+
+
+def _line_cell(value: Any, column: Column, now: int) -> Span:
+    """Return a value that has a line to itself: times are exact."""
+    cell = terminal_cell(value, column, now)
+    if column.form != "time":
+        return cell
+    exact = clean_line(pipe_text(value, column))
+    return Span(exact if exact.startswith(cell.text) else f"{exact} ({cell.text})", cell.style)
+
+
+def _number(value: Any, form: str) -> str:
+    if form == "size":
+        return format_size(value)
+    if form == "money":
+        return f"${value:,.2f}"
+    if form == "share":
+        return f"{value:.0%}"
+    return f"{value:,}" if form == "count" else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _table(columns: Sequence[Column], cells: Sequence[Sequence[Span]]) -> Any:
+    """Return a table for a terminal; columns without any value are left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    kept = [number for number in range(len(columns)) if any(row[number].text for row in cells)]
+    for number in kept:
+        column = columns[number]
+        table.add_column(
+            Text(column.heading),
+            justify="right" if column.form in _RIGHT else "left",
+            no_wrap=column.form in _WHOLE,
+            overflow="fold" if column.form in _WRAPPED else "ellipsis",
+        )
+    for row in cells:
+        table.add_row(*(_text(row[number], wrap=columns[number].form in _WRAPPED) for number in kept))
+    return table
+
+
+def _grid(lines: Sequence[tuple[str, Span]]) -> Any:
+    """Return names and values below each other."""
+    from rich.table import Table
+
+    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for heading, value in lines:
+        grid.add_row(heading, _text(value, wrap=True))
+    return grid
+
+
+_RICH_STYLES: dict[Style, str] = {
+    "": "", "id": "yellow", "branch": "green", "time": "dim", "dim": "dim",
+    "good": "green", "bad": "red", "warn": "yellow",
+}  # fmt: skip
+
+
+def _text(span: Span, *, wrap: bool) -> Any:
+    """Return a cell, which is wrapped or cut with an ellipsis."""
+    from rich.text import Text
+
+    style = _RICH_STYLES[span.style]
+    return Text(span.text, style) if wrap else Text(span.text, style, overflow="ellipsis", no_wrap=True)
