@@ -44,7 +44,7 @@ def test_an_entry_in_json_has_every_list(remembered):
 def test_a_script_can_follow_an_entry_to_its_messages(remembered):
     name = remembered.run("memory", "update", remembered.id).strip()
     assert remembered.run("memory", "list").startswith(f"{name}\tcarol\t")
-    assert "Decided: We agreed on SameSite=Lax." in remembered.run("memory", "show", name[:7])
+    assert "Decided: We agreed on SameSite=Lax." in remembered.run("show", name[:7])
     assert remembered.run("memory", "search", "safari").startswith(name)
     assert (
         remembered.run("memory", "search", "safari", "--kind", "action", "--format", "{id} {found_in}")
@@ -125,7 +125,7 @@ def test_a_context_is_printed_as_it_is(remembered):
         (("memory", "prune", "--older-than", "whenever"), 2),
         (("memory", "prune", "--max", "1", "--keep-importance", "11"), 2),
         (("memory", "search", "x", "--min-importance", "0"), 2),
-        (("memory", "show", "zzzz"), 4),
+        (("show", "zzzz"), 4),
         (("memory", "done", "zzzz.1"), 4),
         (("memory", "update", "nothing"), 4),
         (("conv", "summarize", "conv-001", "--ratio", "0"), 2),

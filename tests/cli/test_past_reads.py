@@ -74,7 +74,7 @@ READS = {
     "facts log": ("facts", "log", "conv-001", "--json"),
     "facts eligible": ("facts", "eligible", "conv-001"),
     "memory list": ("memory", "list"),
-    "memory show": ("memory", "show", "{entry}"),
+    "memory show": ("show", "{entry}"),
     "memory search": ("memory", "search", "redis"),
     "memory context": ("memory", "context", "--mark", MARK),
     "memory actions": ("memory", "actions"),

@@ -167,11 +167,11 @@ def test_a_command_that_writes_names_a_remote_that_is_not_the_default(run, share
 def test_a_remote_is_shown_renamed_and_moved(run, shared, bare):
     assert run("remote", "rename", "origin", "team").stdout == "team\n"
     assert run("remote", "set-url", "team", bare).stdout == "team\n"
-    shown = json.loads(run("remote", "show", "--json").stdout)
+    shown = json.loads(run("show", "team", "--json").stdout)
     assert (shown["name"], shown["default"], shown["conversations"], shown["not_shared"]) == ("team", True, 1, 0)
     run("remote", "add", "usb", "/srv/usb.git", "--no-probe")
     run("config", "scopes.defaultRemote", "usb")
-    assert run("remote", "show").stdout.startswith("usb (the default)\n")
+    assert run("show", "usb").stdout.startswith("usb (the default)\n")
 
 
 @pytest.mark.slow
@@ -269,15 +269,15 @@ def test_an_unknown_root_and_a_remote_that_is_gone_have_different_errors(run, sh
 
 def test_titles_of_remotes_are_searched(run, shared):
     run("fetch", "--manifests")
-    found = json.loads(run("search", "log", "--remote-titles", "--json").stdout)["conversations"]
+    found = json.loads(run("search", "log", "--remote", "origin", "--json").stdout)["conversations"]
     assert [(row["title"], row["conversation"]) for row in found] == [("Login", "conv-001")]
-    run("search", "cash", "--remote-titles", code=1)
+    run("search", "cash", "--remote", "origin", code=1)
 
 
 @pytest.mark.parametrize(
     "words",
     [("fetch", "--manifests", "conv-001"), ("list", "--remote", "origin", "--deleted"),
-     ("list", "--remote", "origin", "--tag", "x"), ("search", "x", "--remote-titles", "--regex")],
+     ("list", "--remote", "origin", "--tag", "x"), ("search", "x", "--remote", "origin", "--regex")],
 )  # fmt: skip
 def test_options_about_manifests_that_exclude_others_are_refused(run, shared, words):
     assert "--manifests" in run(*words, code=2).stderr or words[0] != "fetch"
@@ -342,7 +342,7 @@ def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
     lines = ("list", "--remote", "origin")
     assert run(*lines, "--fields", "title,messages,branches", store="b").stdout == "Login\t1\t1\n"
     assert run(*lines, "--format", "{messages} {title}", store="b").stdout == "1 Login\n"
-    assert run("search", "login", "--remote-titles", "--fields", "title", store="b").stdout == "Login\n"
+    assert run("search", "login", "--remote", "origin", "--fields", "title", store="b").stdout == "Login\n"
     root = run(*lines, "--fields", "root", store="b").stdout.strip()
     run("log", root[:12], store="b")
     (row,) = json.loads(run(*lines, "--json", "--fields", "root,id", store="b").stdout)["conversations"]

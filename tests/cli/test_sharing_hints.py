@@ -276,7 +276,7 @@ def test_a_store_with_manifests_names_what_others_have_deleted(run, two):
 @pytest.mark.slow
 def test_what_is_known_of_a_remote_by_manifests_alone_is_counted(run, two):
     run("clone", two, "c", "--manifests")
-    shown = json.loads(run("remote", "show", "--json", store="c").stdout)
+    shown = json.loads(run("show", "origin", "--json", store="c").stdout)
     listed = json.loads(run("list", "--remote", "origin", "--json", store="c").stdout)["conversations"]
     assert (shown["conversations"], shown["here"]) == (len(listed), 0) == (2, 0)
 

@@ -65,8 +65,8 @@ def test_the_shell_line_keeps_the_line_breaks_of_a_prompt_on_one_line(home, tmp_
     for each in program.parent.iterdir():
         each.chmod(0o755)
     environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-    for new, before in ((False, ""), (True, "history\n")):
-        line = home.resume(prompt=prompt, new=new).shell
+    for anew, before in ((False, ""), (True, "history\n")):
+        line = home.resume(prompt=prompt, new=anew).shell
         ran = subprocess.run(["sh", "-c", line], env=environ, capture_output=True, text=True, check=True)
         assert (ran.stdout, "\n" in line) == (before + prompt, False)
 
