@@ -152,19 +152,10 @@ def test_an_exception_of_the_judge_ends_the_search(searched, talk):
 
 
 def test_a_context_of_an_earlier_message_is_that_of_the_command_line(searched, talk):
-    mark = "3" * 30
     built = talk.context(at="main~2", max_tokens=4000)
-    printed = searched.run("context", searched.id, "--at", "main~2", "--max-tokens", "4000", "--mark", mark, "--json")
+    printed = searched.run("context", f"{searched.id}/main~2", "--max-tokens", "4000", "--json")
     assert [turn.text for turn in built.messages] == [turn["text"] for turn in printed["messages"]]
     assert built.messages[-1].text == "it is broken"
-
-
-@pytest.mark.parametrize("names", [("main", "fix"), ("main~2", "main"), ("main", "main")])
-def test_two_contexts_are_compared_as_on_the_command_line(searched, same, names):
-    searched.append("fix", "on fix")
-    code = 0 if names[0] == names[1] else 1
-    words = ("context", "--diff", searched.id, "..".join(names), "--max-tokens", "4000")
-    same(words, lambda talk: talk.context_diff(*names, max_tokens=4000), code=code)
 
 
 def test_the_changes_of_two_contexts_are_read_as_values(searched, talk):

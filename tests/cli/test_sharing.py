@@ -266,7 +266,7 @@ def test_titles_of_remotes_are_searched(run, shared):
     run("fetch", "--list")
     found = json.loads(run("search", "log", "--remote-titles", "--json").stdout)["conversations"]
     assert [(row["title"], row["conversation"]) for row in found] == [("Login", "conv-001")]
-    run("search", "cash", "--remote-titles", code=1)
+    run("search", "cash", "--remote", "origin", code=1)
 
 
 @pytest.mark.parametrize(

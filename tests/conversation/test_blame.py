@@ -9,7 +9,7 @@ from scopes.conversation.append import append
 from scopes.conversation.changes import blame
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import MergeOptions, continue_merge, merge
-from scopes.errors import Invalid, NotFound
+from scopes.errors import NotFound
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.render.rendering import piped, seen_lines
 from tests.support.history import history, say
@@ -64,7 +64,7 @@ def test_a_file_is_blamed_by_its_path(repository):
     history(repository, "main: a")
     files = [{"path": "src/app.py", "op": "edit", "content_hash": "sha256:1"}]
     appended = say(repository, "conv-001", "edited", files=files).id
-    (row,) = blame(repository, "conv-001", file="./src/app.py").rows
+    (row,) = blame(repository, "conv-001", key="files/src/app.py").rows
     assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", appended)
 
 
@@ -85,7 +85,7 @@ def test_the_result_of_a_tool_is_blamed_on_the_agent_that_called_it(repository):
         ),
     ):  # fmt: skip
         append(repository, "conv-001", message)
-    found = blame(repository, "conv-001", file="b/app.py")
+    found = blame(repository, "conv-001", key="files/b/app.py")
     (row,) = found.rows
     assert (row.head.author, row.call_message.author, row.call.fields["name"]) == ("tool", "planner", "Edit")
     assert row.call.fields["input"] == {"file_path": "b/app.py"}
@@ -103,16 +103,13 @@ def test_the_names_of_hidden_files_are_decoded(repository):
     """D7: `files/%2Egitignore`."""
     history(repository, "main: a")
     say(repository, "conv-001", "edited", files=[{"path": ".gitignore", "op": "edit"}])
-    assert "\tfiles/.gitignore\t" in piped(blame(repository, "conv-001", file=".gitignore"))
+    assert "\tfiles/.gitignore\t" in piped(blame(repository, "conv-001", key="files/.gitignore"))
 
 
-def test_an_unknown_key_is_not_found_and_key_and_file_exclude_each_other(repository):
+def test_an_unknown_key_is_not_found(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="the state of conv-001 has no 'decisions/auth'"):
         blame(repository, "conv-001", key="decisions/auth")
-    for options in ({}, {"key": "x", "file": "y"}):
-        with pytest.raises(Invalid, match="a key or a file"):
-            blame(repository, "conv-001", **options)
 
 
 def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
@@ -122,7 +119,7 @@ def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
         for name in ("main", "fix")
     ]
     merge(repository, "conv-001", "fix", target="main")
-    found = blame(repository, "conv-001/main", file="p.py")
+    found = blame(repository, "conv-001/main", key="files/p.py")
     assert [row.head.id for row in found.rows] == appended
 
 
@@ -135,7 +132,7 @@ def test_a_file_of_which_both_versions_were_taken_has_both_values(repository):
     merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="manual"))
     resolve_conflict(repository, "conv-001", "1", take="both", author=Author("erin", "human"))
     continue_merge(repository, "conv-001")
-    found = blame(repository, "conv-001/main", file="src/a.py")
+    found = blame(repository, "conv-001/main", key="files/src/a.py")
     assert "\tedit, sha256:11 | edit, sha256:22\t" in piped(found)
     assert "src/a.py: edit, sha256:11 | edit, sha256:22" in "\n".join(seen_lines(found))
 

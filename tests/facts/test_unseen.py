@@ -81,7 +81,7 @@ def test_an_agent_that_was_away_runs_when_it_is_back(store):
     update(store, "bob", AgentChanges(available=False))
     assert run(store, {"ann": "true"})[1] == [["ann"]]
     assert list_eligible(store, CONV).agents == ()
-    set_availability(store, "bob", available=True)
+    update(store, "bob", AgentChanges(available=True))
     assert run(store, {"ann": "true", "bob": "true"})[1] == [["bob"]]
 
 

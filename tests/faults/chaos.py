@@ -16,6 +16,7 @@ import random
 import select
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -86,7 +87,7 @@ class Ended(NamedTuple):
 class Report:
     """What the workers found; `messages` maps acknowledged ids to texts, `kept` are those that must be on a branch.
 
-    `groups` are the texts of each `append --jsonl --atomic` into a kept conversation.
+    `groups` are the texts of each `append --jsonl FILE` into a kept conversation.
     """
 
     commands: int = 0
@@ -239,14 +240,20 @@ class Worker:
         words = ("append", f"{place}/{self._branch()}", "--kind", "decision", "--data", data, text, "--json")
         self._acknowledge(self.run(*words), place, [text])
 
-    def append_lines(self, *options: str) -> None:
+    def append_lines(self, *, at_once: bool = False) -> None:
         """Append several messages as JSON lines."""
         place = self._place()
         texts = [self._text() for _ in range(self.rng.randint(2, 5))]
         lines = "".join(json.dumps({"author": self.name, "text": text}) + "\n" for text in texts)
-        ended = self.run("append", f"{place}/{self._branch()}", "--jsonl", "-", *options, stdin=lines)
+        if at_once:
+            with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+                file.write(lines)
+                file.flush()
+                ended = self.run("append", f"{place}/{self._branch()}", "--jsonl", file.name)
+        else:
+            ended = self.run("append", f"{place}/{self._branch()}", "--jsonl", "-", stdin=lines)
         self._acknowledge(ended, place, texts)
-        if "--atomic" in options and self.careful and place in self.plan.kept:
+        if at_once and self.careful and place in self.plan.kept:
             self.report.groups.append(texts)
 
     def amend(self) -> None:
@@ -318,7 +325,7 @@ class Worker:
             "append": (20, self.append),
             "decision": (6, self.append_decision),
             "jsonl": (5, self.append_lines),
-            "atomic": (8, lambda: self.append_lines("--atomic")),
+            "atomic": (8, lambda: self.append_lines(at_once=True)),
             "amend": (2, self.amend),
             "retract": (2, lambda: run("retract", place(), "main~1", "--branch", "main", "--json")),
             "new": (1, lambda: run("new", self._text(), "--json")),

@@ -12,6 +12,10 @@ from tests.faults.sandbox import Sandbox
 LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
 LARGE = random.Random(1).randbytes(40_000).hex()  # its object is not written by libgit2
 DECISION = '{"topic": "db", "decision": "SQLite"}'
+DECISION_WITH_FILE = f'{{"decision": {DECISION}, "files": [{{"op": "edit", "path": "src/a.py"}}]}}'
+LINES_FILE, MANY_LINES_FILE = (
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in ("lines.jsonl", "many_lines.jsonl")
+)
 FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "none"
 TAKEN_BACK, IMPORTED = "taken back", "imported"
 DIVERGED, WAITING, RESOLVED, MERGED = "diverged", "waiting", "resolved", "merged"
@@ -59,7 +63,7 @@ def _on_both(name: str, words: str, template: str, code: int = 0) -> Verb:
 
 
 VERBS = (
-    _conversation("new", "new --title Login --participant planner", "new --title Second"),
+    _conversation("new", "new Login --participant planner", "new Second"),
     _conversation("append", "append conv-001 --as carol first", "append conv-001 --as carol second"),
     _conversation("append-large", f"append conv-001 --as carol {LARGE}", "append conv-001 --as carol second"),
     Verb(
@@ -73,9 +77,7 @@ VERBS = (
             "--kind",
             "decision",
             "--data",
-            DECISION,
-            "--file",
-            "edit:src/a.py",
+            DECISION_WITH_FILE,
         ),
         ("conv", "append", "conv-001/main", "--as", "lead", "--kind", "decision", "--data", DECISION, "because"),
     ),
@@ -87,15 +89,13 @@ VERBS = (
     ),
     Verb(
         "append-atomic",
-        ("conv", "append", "conv-001", "--jsonl", "-", "--atomic"),
+        ("conv", "append", "conv-001", "--jsonl", LINES_FILE),
         ("conv", "append", "conv-001", "afterwards"),
-        steps=(LINES,),
     ),
     Verb(
         "append-atomic-packed",
-        ("conv", "append", "conv-001", "--jsonl", "-", "--atomic"),
+        ("conv", "append", "conv-001", "--jsonl", MANY_LINES_FILE),
         ("conv", "append", "conv-001", "afterwards"),
-        steps=(LINES * 20,),
     ),
     _conversation("branch", "branch conv-001 try --from main~1 --agent planner", "branch conv-001 other --from main~2"),
     _conversation("switch", "switch conv-001 main", "switch conv-002 main"),

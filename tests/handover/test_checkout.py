@@ -309,7 +309,7 @@ def test_a_session_whose_file_the_agent_deleted_begins_anew_on_a_branch_of_its_o
     again = shop.checkout("claude-code")
     (note,) = (note for note in again.notes if "this session is without them" in note.text)
     assert note.text.startswith("claude-code had added 2 messages on conv-001/claude-code/1: ")
-    assert note.hint == "to go on with them: scopes checkout conv-001/claude-code/1 --to claude-code"
+    assert note.hint == "to go on with them: scopes resume conv-001/claude-code/1 --in claude-code"
     assert (again.state, again.new_branch) == ("written", "claude-code/2")
     go_on("claude-code", again.file, "and the docs?", "written")
     assert not [note for note in shop.import_file(again.file).notes if "moved" in note.text]
@@ -374,7 +374,7 @@ def test_the_history_begins_at_the_last_compaction_unless_all_is_wanted(shop):
     assert (found.messages, found.left_out) == (2, found.total - 2)
     left_out = f"{found.total - 2} of {found.total} messages are before the last compaction, and left out"
     assert found.before_compaction == found.total - 2
-    assert [note.hint for note in found.notes if note.text == left_out] == ["take all: --full"]
+    assert [note.hint for note in found.notes if note.text == left_out] == [None]
     go_on("codex", found.file)
     shop.import_file(found.file)
     assert shop.texts("conv-001/codex/1")[:2] == ["hide the prices", "done, in prices.py"]
@@ -389,7 +389,7 @@ def test_a_history_with_too_many_tokens_is_shortened_and_still_joins(shop):
     assert found.tokens <= 1200
     assert (found.total, found.left_out > 10, found.before_compaction) == (36, True, 0)
     shortened = f"{found.left_out} of 36 messages are beyond the tokens, and shortened"
-    assert (shortened, "take more: --max-tokens N") in [(note.text, note.hint) for note in found.notes]
+    assert (shortened, None) in [(note.text, note.hint) for note in found.notes]
     with open(found.file) as file:
         written = file.read()
     assert "<conversation_history>" in written

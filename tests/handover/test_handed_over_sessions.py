@@ -28,7 +28,7 @@ def home(tmp_path, repository):
 
 def hand_over(home, prompt="and the tests?"):
     """Go on with conv-001 in a new session, import that, and return the log of it and the words of the prompt."""
-    words = home.resume(session="new", prompt=prompt).command[-1]
+    words = home.resume(new=True, prompt=prompt).command[-1]
     log = Log(SESSION)
     log.user(words, cwd=home.project)
     log.answer("m2", text("they pass"), cwd=home.project)

@@ -50,7 +50,7 @@ def test_a_first_prompt_has_no_blank_lines_around_it(home):
     """A prompt from a file ends with a newline; an agent showed an empty line below it."""
     own = home.resume(prompt="\ngo on\n\nthen test\n")
     assert own.command[-1] == "go on\n\nthen test"
-    new_session = home.resume(prompt="\ngo on\n", session="new")
+    new_session = home.resume(prompt="\ngo on\n", new=True)
     assert new_session.command[-1].endswith("</conversation_history>\ngo on")
     assert new_session.shell.endswith("$(printf %b '\\ngo on')\"")
     assert home.resume(prompt="\n").command == ("claude", "--resume", SESSION)
@@ -66,31 +66,15 @@ def test_the_shell_line_keeps_the_line_breaks_of_a_prompt_on_one_line(home, tmp_
     for each in program.parent.iterdir():
         each.chmod(0o755)
     environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-    for session, before in (("own", ""), ("new", "history\n")):
-        line = home.resume(prompt=prompt, session=session).shell
+    for anew, before in ((False, ""), (True, "history\n")):
+        line = home.resume(prompt=prompt, new=anew).shell
         ran = subprocess.run(["sh", "-c", line], env=environ, capture_output=True, text=True, check=True)
         assert (ran.stdout, "\n" in line) == (before + prompt, False)
 
 
-@pytest.mark.parametrize("session", ["auto", "own", "new"])
-@pytest.mark.parametrize("wrong", [{"memory": "x"}, {"max_tokens": -5}, {"max_tokens": 0}, {"messages": 0}])
-def test_a_wrong_value_is_refused_whichever_session_is_opened(home, session, wrong):
-    """A script would fail on the day when the agent's own session is gone."""
-    with pytest.raises(Invalid):
-        home.resume(session=session, **wrong)
-
-
-def test_options_that_change_nothing_for_the_own_session_are_named(home):
-    found = home.resume(max_tokens=8000, memory="none")
-    (note,) = found.notes
-    assert (found.session, "--max-tokens, --memory changed nothing" in note.text) == ("own", True)
-    assert home.resume().notes == ()
-    assert "changed nothing" not in str(home.resume(session="new", max_tokens=8000).notes)
-
-
 def test_the_history_alone_ends_without_an_empty_line(home):
     """What --print shows ends there too: a shell takes newlines from the end of $(...)."""
-    assert home.resume(session="new").command[-1].endswith("</conversation_history>")
+    assert home.resume(new=True).command[-1].endswith("</conversation_history>")
 
 
 def test_messages_that_the_session_lacks_need_a_new_session_with_the_history(home):
@@ -110,18 +94,11 @@ def test_a_branch_that_went_back_needs_a_new_session(home):
     assert "done, in prices.py" not in found.command[-1]
 
 
-def test_the_own_session_can_be_wanted_although_the_branch_has_more(home):
-    say(home.repository, "conv-001", "use integers")
-    assert home.resume(session="own").command == ("claude", "--resume", SESSION)
-
-
 def test_a_branch_of_the_user_is_no_session(home):
     branch(home.repository, "conv-001", name="try", start="main", switch=False)
     found = home.resume("conv-001/try")
     assert (found.session, found.branch) == ("new", "try")
-    with pytest.raises(Refused, match="not the record of a session") as error:
-        home.resume("conv-001/try", session="own")
-    assert error.value.hint == "begin a new one with the history: --session new"
+    assert "not the record of a session" in found.reason
 
 
 def test_the_import_branch_of_a_session_that_went_on_besides_opens_that_session(home):
@@ -131,10 +108,9 @@ def test_the_import_branch_of_a_session_that_went_on_besides_opens_that_session(
     home.log.answer("m2", text("I have read it"), cwd=home.project)
     home.write()
     (name,) = [each for each in _branches(home.repository) if "/import/" in each]
-    assert home.resume(name, session="own").session_id == SESSION
+    assert home.resume(name).session_id == SESSION
     assert (home.resume(name).session, home.resume(name).reason) == ("own", None)
     say(home.repository, name, "of my own")
-    assert home.resume(name, session="own").session_id == SESSION
     assert "does not end where" in home.resume(name).reason
 
 
@@ -153,7 +129,7 @@ def test_a_session_that_had_to_leave_its_branch_is_opened_where_it_goes_on(home)
             "to go on from there all the same: scopes resume conv-001/main",
         )
     ]
-    assert "I have read it" in home.resume(session="new").command[-1]
+    assert "I have read it" in home.resume(new=True).command[-1]
     named = home.resume("conv-001/main")
     assert (named.branch, "was moved" in str(named.notes)) == ("main", False)
 
@@ -239,9 +215,7 @@ def test_a_directory_that_was_given_may_never_have_been_there(home, tmp_path):
         home.resume(directory=str(tmp_path / "nope"))
 
 
-@pytest.mark.parametrize(
-    "options", [{"directory": "/nope"}, {"session": "own", "agent": "pi"}, {"session": "new", "max_tokens": 0}]
-)
+@pytest.mark.parametrize("options", [{"directory": "/nope"}, {"directory": "/nope", "agent": "pi"}])
 def test_every_error_names_the_conversation(home, options):
     with pytest.raises(ScopesError, match=r"^cannot resume conv-001/main: "):
         home.resume(**options)
@@ -265,36 +239,14 @@ def test_without_a_name_no_conversation_is_taken_whose_directory_is_no_path(home
         home.resume(None, agent="codex")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [({}, "--with-memory"), ({"memory": "all"}, "--memory all"), ({"memory": "none"}, "--memory none")],
-)
-def test_the_first_prompt_has_nothing_of_other_projects_unless_it_is_asked_for(home, tmp_path, options, words):
+def test_the_first_prompt_has_nothing_of_other_projects(home, tmp_path):
     """The printed command asks for the same."""
     for name, directory in (("shop", home.project), ("bank", str(tmp_path / "bank"))):
         where = new(home.repository, directory=directory).id
         say(home.repository, where, f"The {name} has a cellar.", author={"name": name, "kind": "agent"})
-    found = home.resume(session="new", **options)
-    expected = {"--with-memory": [True, False], "--memory all": [True, True], "--memory none": [False, False]}[words]
-    assert [f"The {name} has a cellar." in found.command[-1] for name in ("shop", "bank")] == expected
-    assert f"--for-prompt {words} --redact -n 50 --max-tokens" in found.shell
-
-
-def test_tokens_that_are_asked_for_are_filled_beyond_fifty_messages(home):
-    """And what is left out is counted, in the prompt too."""
-    for number in range(120):
-        say(home.repository, "conv-001", f"step {number} " + "word " * 50)
-    found = [home.resume(session="new", **each) for each in ({}, {"max_tokens": 20_000}, {"messages": 10})]
-    assert [(each.messages, each.total, each.left_out) for each in found] == [
-        (50, 122, 72),
-        (122, 122, 0),
-        (10, 122, 112),
-    ]
-    assert ["hide the prices" in each.command[-1] for each in found] == [True] * 3
-    assert "[72 earlier messages are left out]" in found[0].command[-1]
-    assert [each.shell.partition("--redact ")[2].partition(")")[0] for each in found] == [
-        "-n 50 --max-tokens 20000", "--max-tokens 20000", "-n 10 --max-tokens 20000",
-    ]  # fmt: skip
+    found = home.resume(new=True)
+    assert [f"The {name} has a cellar." in found.command[-1] for name in ("shop", "bank")] == [True, False]
+    assert "--for-prompt --memory project --secrets redact -n 50 --max-tokens" in found.shell
 
 
 def test_a_directory_of_another_user_is_refused_unless_it_is_given(home, monkeypatch):
@@ -356,28 +308,16 @@ def test_without_an_installed_agent_the_hint_lists_those_that_can_be_started(rep
     ("options", "expected"),
     [
         ({"agent": "vim"}, "not an agent that can be started"),
-        ({"session": "old"}, "not a valid value of --session"),
-        ({"max_tokens": 0}, "too few for a history block"),
-        ({"memory": "mine"}, "not a valid value of --memory"),
     ],
 )
 def test_mistakes_are_named(home, options, expected):
     with pytest.raises(Invalid, match=expected):
-        home.resume(**({"session": "new"} | options))
+        home.resume(**({"new": True} | options))
 
 
 def test_an_unknown_conversation_is_not_found(home):
     with pytest.raises(NotFound):
         home.resume("conv-099")
-
-
-def test_a_history_that_no_argument_can_hold_is_an_error_with_a_cure(home):
-    for number in range(40):
-        author = {"name": "carol", "kind": "human"} if number % 2 else {"name": "helper", "kind": "agent"}
-        say(home.repository, "conv-001", f"{number} " + "\N{TEST TUBE}" * 1990, author=author)
-    with pytest.raises(Invalid, match="too many for an argument") as error:
-        home.resume(max_tokens=10_000_000)
-    assert error.value.hint == "use less of it: --max-tokens 5000000"
 
 
 def test_a_session_behind_the_proxy_is_opened_by_its_id(home, repository):
@@ -422,13 +362,11 @@ def test_the_line_for_a_shell_runs_the_same_command(home, tmp_path):
     (bin_ / "scopes").write_text('#!/bin/sh\nprintf "(%s)" "$@"\n')
     for name in ("claude", "scopes"):
         os.chmod(bin_ / name, 0o755)
-    found = home.resume(session="new", prompt='go "on" $HOME `id` \\', store_options=("--store", "/a b"))
+    found = home.resume(new=True, prompt='go "on" $HOME `id` \\', store_options=("--store", "/a b"))
     done = subprocess.run(
         ["sh", "-c", found.shell], check=True, capture_output=True, text=True, env={"PATH": f"{bin_}:/usr/bin:/bin"}
     )
-    words = (
-        "(--store)(/a b)(history)(conv-001/main)(--for-prompt)(--with-memory)(--redact)(-n)(50)(--max-tokens)(20000)"
-    )
+    words = "(--store)(/a b)(context)(conv-001/main)(--for-prompt)(--memory)(project)(--secrets)(redact)(-n)(50)(--max-tokens)(20000)"
     assert done.stdout == f'{os.path.realpath(home.project)}\n[--]\n[{words}\ngo "on" $HOME `id` \\]\n'
 
 

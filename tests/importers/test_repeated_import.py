@@ -62,7 +62,7 @@ def run(folder, *, store="store.git", reread=False, json=False, **options):
     invocation = Invocation(["import"], environment)
     invocation.configure("scopes import", {**NOTHING, "store": str(home / store), "json": json})
     collected = collect_sources(invocation, [str(folder)])
-    return import_or_repeat(invocation, collected, ImportOptions(**options), reread=reread)
+    return import_or_repeat(invocation, collected, ImportOptions(again=reread, **options))
 
 
 def entries(folder):
@@ -111,11 +111,12 @@ def test_reread_reads_all_sources(folder, reads):
     assert len(reads) == before + 1
 
 
-def test_reread_is_an_option_of_the_command(folder):
-    done = scopes("--store", str(folder.parent / "s.git"), "import", "--reread", str(folder), table=PRODUCT)
+def test_again_is_an_option_of_the_command(folder):
+    store = ("--store", str(folder.parent / "s.git"))
+    done = scopes(*store, "import", "--again", str(folder), table=PRODUCT)
     assert done.returncode == 0, done.stderr
-    refused = scopes("--store", str(folder.parent / "s.git"), "import", "--reread", "--sample", table=PRODUCT)
-    assert refused.returncode == 2
+    assert scopes(*store, "import", "--again", "--sample", table=PRODUCT).returncode == 2
+    assert scopes(*store, "import", "--again", "--json", table=PRODUCT).stdout.count('"kind":"reprojected"') == 1
 
 
 def grow(folder):

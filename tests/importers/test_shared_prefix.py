@@ -79,7 +79,7 @@ def test_the_note_says_where_a_session_joined(repository, tmp_path):
     done = import_demo(repository, session(tmp_path, "s1", "a b c d"), session(tmp_path, "s2", "a b x y"))
     text = f"session s2 joined conv-001 as branch fork/s2 at message {done.joined[0].message[:8]} (2 equal messages)"
     assert [note.text for note in done.notes] == [text]
-    assert "--no-join" in done.notes[0].hint
+    assert "scopes undo" in done.notes[0].hint
 
 
 def test_a_dry_run_says_where_sessions_would_join(repository, tmp_path):

@@ -133,7 +133,7 @@ def merges() -> Any:
 def _merge(chance: random.Random) -> dict[str, Any]:
     """Draw a history of two branches and return what a plan, a strict plan, the merge and its undo say."""
     with World() as world:
-        world.must("new", "--title", "drawn")
+        world.must("new", "drawn")
         world.must("append", "conv-001/main", "--as", "ada", "begin")
         _append(world, "main", chance)
         world.must("branch", "conv-001", "--purpose", "analysis", "--agent", "bob", "--name", "side")

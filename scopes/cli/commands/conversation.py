@@ -210,7 +210,10 @@ def show(
             repository, where, recent=operations.RECENT if recent is None else recent, include_hidden=include_hidden
         )
     except NotFound as error:
-        return invocation.show(_find_other(invocation, what, where, error, signature=show_signature))
+        other = _find_other(invocation, what, where, error, signature=show_signature)
+        from scopes.render.view_options import ViewOptions
+
+        return invocation.show(other, options=ViewOptions(signatures=show_signature))
     if show_signature:
         from scopes.conversation.verify import with_signatures
 

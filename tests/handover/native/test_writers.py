@@ -171,4 +171,4 @@ def test_an_agent_is_found_by_its_other_names():
     assert read_writer("Claude Code").name == "claude-code"
     with pytest.raises(Invalid, match="no session can be written for 'aider'") as error:
         read_writer("aider")
-    assert error.value.hint == f"agents: {', '.join(WRITERS)}; for any other one: scopes history CONV --for-prompt"
+    assert error.value.hint == f"agents: {', '.join(WRITERS)}; for any other one: scopes context CONV --for-prompt"
