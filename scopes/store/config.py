@@ -58,6 +58,7 @@ SETTINGS = {
     "scopes.tokens": "'exact' refuses to estimate tokens where they cannot be counted",
     "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
+    "scopes.systemPrompt": "what 'acp' puts before the history in a first prompt (your own configuration only)",
     "scopes.agent.<name>.command": "the program of an agent for 'facts run' (a command: your own configuration only)",
     "scopes.agent.<name>.delivery": "a program that gets the agent's messages (a command: your own configuration only)",
     "scopes.agent.<name>.timeout": "seconds that a program of an agent may take (default 60)",
@@ -110,6 +111,7 @@ NOT_FROM_STORE = COMMANDS | {
     "scopes.check.hookunread",
     "scopes.signcommits",
     "scopes.prices",
+    "scopes.systemprompt",
 }
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
 _MACHINE_ID = "scopes.machineId"

@@ -91,17 +91,17 @@ def acp(
     last = messages if limit is None else limit
     if log:
         return _show_log(invocation, conversation, agent, last)
-    command = after_separator(invocation.arguments)
-    if not command or len(words or ()) != len(command):
-        raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
-    if min(1 if last is None else last, 1 if max_tokens is None else max_tokens) < 1:
-        raise Invalid("numbers must be at least 1")
     options = ContinueOptions(
         which=_choose("--continue", which, CONTINUE),
         conversation=conversation,
         fork=fork,
         inject=_choose("--inject", inject, INJECT),
     )
+    command = after_separator(invocation.arguments)
+    if not command or len(words or ()) != len(command):
+        raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
+    if min(1 if last is None else last, 1 if max_tokens is None else max_tokens) < 1:
+        raise Invalid("numbers must be at least 1")
     if options.which == "never" and conversation is not None:
         raise Invalid("--continue never cannot be combined with --conversation", hint="leave one of them out")
     memory, tools = _choose("--memory", memory, MEMORY), _choose("--with-tools", tools, _TOOLS)

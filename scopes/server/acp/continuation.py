@@ -21,10 +21,9 @@ from scopes.history.sessions import is_followed
 from scopes.live.event_log import EventLog
 from scopes.result import Note
 from scopes.server.acp import envelope
-from scopes.server.acp.emulation import Aliases, Emulation, capabilities_of, is_offered
 from scopes.server.acp.injection import Injections
 from scopes.server.acp.live_sessions import Holder, LiveSessions
-from scopes.server.acp.options import BuildHistory, ContinueOptions, RecordingTarget
+from scopes.server.acp.options import WAY_SECONDS, BuildHistory, ContinueOptions, RecordingTarget
 from scopes.server.acp.peers import Peers
 from scopes.server.acp.pending import PendingStart, Request
 from scopes.server.acp.recorder import Recorder, SessionStart, agent_name
@@ -33,7 +32,6 @@ from scopes.server.acp.recordings import (
     RecordedBranch,
     find_named,
     find_newest,
-    find_session,
     identity_of,
     list_sessions,
     names_of,
@@ -43,10 +41,9 @@ from scopes.server.acp.session_turns import update_of
 from scopes.store.repository import Repository
 
 _METHODS: Final = {
-    "fork": "session/fork", "resume": "session/resume", "load": "session/load", "new": "session/new",
+    "fork": "session/fork", "resume": "session/resume", "load": "session/load",
 }  # fmt: skip
 
-_TOO_LATE: Final = {"code": envelope.INTERNAL_ERROR, "message": "the agent took too long to open a session"}
 _WAYS = ("fork", "resume", "load", "list")
 
 
@@ -78,9 +75,7 @@ class Continuations:
         self._first_session_taken = options.which == "never"
         self._lock = threading.Lock()
         self._new: dict[str, PendingStart] = {}  # new sessions that the agent was asked for, by the editor's request
-        self._injections = Injections(recorder, log, options.system_prompt)
-        self._aliases = Aliases()
-        self._emulation = Emulation(self, peers, target, log) if options.emulate else None
+        self._injections = Injections(recorder, log)
         self._replays: dict[str, list[tuple[bytes, dict[str, Any]]]] = {}  # held back, by session
         self._fork_replay: list[tuple[bytes, dict[str, Any]]] | None = None  # while we wait for a fork
         self._named: set[str] = set()  # sessions that the editor has named
@@ -96,9 +91,7 @@ class Continuations:
         if named is not None:
             self._named.add(named)
         if method == "session/new" and envelope.is_request(message) and self._takes_next_session():
-            self.begin_start(lambda: self._start(PendingStart(line, message)))
-            return None
-        if self._emulation is not None and self._emulation.takes(line, message):
+            self._begin_start(lambda: self._start(PendingStart(line, message)))
             return None
         if self._must_wait(line, message):
             return None
@@ -113,13 +106,13 @@ class Continuations:
                 self._waiting.append((line, message))
         return waits
 
-    def begin_start(self, start: Callable[[], None]) -> None:
-        """Open a session in the extra thread; what is for a session that is not known waits until `end_start`."""
+    def _begin_start(self, start: Callable[[], None]) -> None:
+        """Open a session in the extra thread; what is for a session that is not known waits until `_end_start`."""
         with self._lock:
             self._starting += 1
         self._peers.run_in_worker(start)
 
-    def end_start(self, session: str | None) -> None:
+    def _end_start(self, session: str | None) -> None:
         """Pass on what has waited for a session; None if it could not be opened."""
         with self._lock:
             if session is not None:
@@ -133,7 +126,6 @@ class Continuations:
                 if self._starting or not self._waiting:
                     return
                 line, message = self._waiting[0]
-            line, message = self._aliases.to_agent(line, message)
             changed = self._injections.with_history(line, message)
             self._recorder.observe("editor", message)
             self._peers.agent.write(changed)
@@ -153,7 +145,7 @@ class Continuations:
                 self._fork_replay.append((line, message))  # its id comes with the answer
                 return None
             self._injections.note_update(session, message)
-        return line if self._emulation is None else self._emulation.advertise(line, message)
+        return line
 
     def handle_answer(self, request: Request, message: dict[str, Any]) -> None:
         """Look at the answer to a request of the editor before it is passed on."""
@@ -161,11 +153,11 @@ class Continuations:
             self._log_refusal(request.method, request.session, message)
         if request.method == "initialize":
             self.agent = self._target.agent or agent_name(message) or self.agent
-            self._capabilities = capabilities_of(message)
+            self._capabilities = _capabilities_of(message)
             version = (envelope.result_of(message) or {}).get("protocolVersion")
             self._log.set_fields(agent=self.agent)
             known = version if isinstance(version, int) else None
-            self._log.write("initialize", ways=[way for way in _WAYS if self.offers(way)], protocol=known)
+            self._log.write("initialize", ways=[way for way in _WAYS if self._offers(way)], protocol=known)
         elif request.method in envelope.OPENING_METHODS:
             self._opened(request, message)
         elif request.method == "session/prompt":
@@ -176,17 +168,9 @@ class Continuations:
         code, text = envelope.error_code(answer), envelope.error_message(answer)
         self._log.write("refused", method=method, session=session, code=code, error=text or None)
 
-    def offers(self, way: str) -> bool:
+    def _offers(self, way: str) -> bool:
         """Return True if the agent advertises a way to go on with a session (S3-2)."""
-        return is_offered(self._capabilities, way)
-
-    def translate_editor(self, line: bytes, message: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
-        """Return a line of the editor with the agent's id of the session in it."""
-        return self._aliases.to_agent(line, message)
-
-    def translate_agent(self, line: bytes, message: dict[str, Any]) -> bytes:
-        """Return a line of the agent with the editor's id of the session in it."""
-        return self._aliases.to_editor(line, message)
+        return _is_offered(self._capabilities, way)
 
     # --- the start of a session; in the extra thread
 
@@ -199,14 +183,14 @@ class Continuations:
 
     def _start(self, start: PendingStart) -> None:
         try:
-            self.prepare(start)
+            self._prepare(start)
         except (ScopesError, OSError) as error:
             start.recorded = None
             self._log.write("continue-failed", error=str(error))
         finally:  # after a bug too: the editor waits for its session
-            self.try_next(start)
+            self._try_next(start)
 
-    def prepare(self, start: PendingStart) -> None:
+    def _prepare(self, start: PendingStart) -> None:
         """Find what to continue, and the ways to do it; no recorded branch means a session of its own."""
         try:
             repository = self._target.open_store(False)
@@ -214,22 +198,21 @@ class Continuations:
             if self._options.conversation is not None:
                 raise
             return  # there is no store yet
+        start.system_prompt = repository.config.find("scopes.systemPrompt")
         identity = identity_of(self.agent, start.params.get("cwd"))
-        if start.session is not None:
-            start.recorded = find_session(repository, self.agent, start.session)
-        elif self._options.conversation is None:
+        if self._options.conversation is None:
             start.recorded = find_newest(repository, identity)
         else:
             start.recorded = find_named(repository, self._options.conversation, identity)
             self._note_followed(repository, start.recorded)
         start.is_fork = self._options.fork
-        if start.session is None and not start.is_fork:
+        if not start.is_fork:
             self._leave_live_session(repository, start, identity)
         if start.recorded is None:
             return
         if start.recorded.session is not None:
             wanted = ["fork"] if start.is_fork else ["resume", "load"]
-            start.ways = [way for way in wanted if self.offers(way)]
+            start.ways = [way for way in wanted if self._offers(way)]
             if start.is_fork and not start.ways:
                 error = "the agent does not offer session/fork"
                 start.failures.append({"way": "fork", "error": error})
@@ -294,7 +277,7 @@ class Continuations:
             else:
                 start.block = block if block.messages else None
 
-    def try_next(self, start: PendingStart) -> None:
+    def _try_next(self, start: PendingStart) -> None:
         """Take the next way; without one, ask the agent for a new session, with the editor's own words."""
         start.attempt += 1
         if not start.ways or start.recorded is None or start.recorded.session is None:
@@ -313,18 +296,14 @@ class Continuations:
             _METHODS[way],
             params,
             lambda answer: self._way_answered(start, way, attempt, answer),
-            self._options.way_seconds,
+            WAY_SECONDS,
         )
 
     def _ask_for_new(self, start: PendingStart) -> None:
-        """Ask the agent for a new session: with the editor's own line, unless that asks for another thing."""
-        if start.session is None:
-            with self._lock:
-                self._new[envelope.key_of(start.message["id"])] = start
-            self._peers.agent.write(start.line)
-        else:
-            params = {name: value for name, value in start.params.items() if name != "sessionId"}
-            self._ask(start, "new", start.attempt, params)
+        """Ask the agent for a new session, with the editor's own line."""
+        with self._lock:
+            self._new[envelope.key_of(start.message["id"])] = start
+        self._peers.agent.write(start.line)
 
     def _way_answered(self, start: PendingStart, way: str, attempt: int, answer: dict[str, Any] | None) -> None:
         """Handle the answer to a resume, load or fork; None when its time is over."""
@@ -337,14 +316,14 @@ class Continuations:
             return
         self._fork_replay = None
         code = None if answer is None else envelope.error_code(answer)
-        if code == envelope.AUTHENTICATION_REQUIRED or way == "new":
-            error = (answer or {}).get("error", _TOO_LATE)
-            self._log_refusal(_METHODS[way], start.session, {"error": error})
+        if code == envelope.AUTHENTICATION_REQUIRED:
+            error = (answer or {}).get("error")
+            self._log_refusal(_METHODS[way], None, {"error": error})
             self._answer_with_error(start, error)
             return
         error = "took too long" if answer is None else envelope.error_message(answer)
         self._note_failure(start, way, recorded.session, error, code)
-        self._peers.run_in_worker(lambda: self.try_next(start))
+        self._peers.run_in_worker(lambda: self._try_next(start))
 
     def _continued(self, start: PendingStart, way: str, recorded: RecordedBranch, result: dict[str, Any]) -> None:
         """Answer the editor's request for a new session with the one that goes on."""
@@ -352,22 +331,16 @@ class Continuations:
         session = given if isinstance(given, str) else str(recorded.session)
         replayed, others = self._take_replayed(way, str(recorded.session), session)
         self._begin(start, way, session, recorded, result)
-        if self._options.inject == "always" or way == "new":
-            self._injections.arm(session, start.block)
+        if self._options.inject == "always":
+            self._injections.arm(session, start.block, start.system_prompt)
         shown = {**result, "sessionId": session}
-        if start.session is not None:
-            self._aliases.add(start.session, session)
-            self._known.add(start.session)
-            del shown["sessionId"]
         self._peers.answer_editor(start.message, envelope.result_line(start.message["id"], shown))
         if way == "load" or replayed:
             self._recorder.compare(session, [message for _, message in replayed])
-        for line, _ in replayed if self._options.show_replay else ():
-            self._peers.editor.write(line)
         for line, message in others:
             self._recorder.observe("agent", message)
             self._peers.editor.write(line)
-        self.end_start(session)
+        self._end_start(session)
 
     def _take_replayed(
         self, way: str, asked: str, opened: str
@@ -401,9 +374,9 @@ class Continuations:
     def _answer_with_error(self, start: PendingStart, error: Any) -> None:
         """Pass an error on to the editor that it must handle; its next new session counts as the first one."""
         with self._lock:
-            self._first_session_taken = self._first_session_taken and start.session is not None
+            self._first_session_taken = False
         self._peers.answer_editor(start.message, envelope.encode_line({"id": start.message["id"], "error": error}))
-        self.end_start(None)
+        self._end_start(None)
 
     def _opened(self, request: Request, message: dict[str, Any]) -> None:
         """Look at the answer to a new session, or to one that the editor loads or resumes itself."""
@@ -419,12 +392,26 @@ class Continuations:
         elif result is None or not isinstance(session, str):
             with self._lock:
                 self._first_session_taken = False
-            self.end_start(None)
+            self._end_start(None)
         else:
             self._replays.pop(session, None)
             self._begin(start, "new", session, start.recorded, result)
-            self._injections.arm(session, start.block)
-            self.end_start(session)
+            self._injections.arm(session, start.block, start.system_prompt)
+            self._end_start(session)
+
+
+def _capabilities_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what an agent offers by its answer to `initialize`."""
+    capabilities = (envelope.result_of(answer) or {}).get("agentCapabilities")
+    return capabilities if isinstance(capabilities, dict) else {}
+
+
+def _is_offered(capabilities: Mapping[str, Any], way: str) -> bool:
+    """Return True if an agent offers a way to go on with a session (S3-2)."""
+    if way == "load":
+        return capabilities.get("loadSession") is True
+    sessions = capabilities.get("sessionCapabilities")
+    return isinstance(sessions, dict) and isinstance(sessions.get(way), dict)
 
 
 def _again(conversation: str, options: str = "") -> str:

@@ -30,19 +30,16 @@ class _Armed:
 class Injections:
     """The sessions whose first prompt gets the history."""
 
-    def __init__(self, recorder: Recorder, log: EventLog, system_prompt: str | None) -> None:
+    def __init__(self, recorder: Recorder, log: EventLog) -> None:
         self._recorder = recorder
         self._log = log
-        self._system_prompt = system_prompt
         self._armed: dict[str, _Armed] = {}
         self._lock = threading.Lock()
 
-    def arm(self, session: str, block: HistoryBlock | None) -> None:
+    def arm(self, session: str, block: HistoryBlock | None, system_prompt: str | None) -> None:
         """Put the system prompt and the history before the next prompt of a session."""
-        blocks: list[dict[str, Any]] = []
+        blocks: list[dict[str, Any]] = [] if not system_prompt else [{"type": "text", "text": system_prompt}]
         notes: dict[str, Any] = {}
-        if self._system_prompt:
-            blocks.append({"type": "text", "text": self._system_prompt})
         if block is not None:
             blocks.append(history_content(block))
             notes = injection_notes(block)

@@ -20,8 +20,7 @@ BuildHistory: TypeAlias = "Callable[[Repository, str], HistoryBlock]"
 CONTINUE: Final[tuple[Continue, ...]] = ("first", "always", "never")
 INJECT: Final[tuple[Inject, ...]] = ("auto", "always", "never")
 MEMORY: Final = ("project", "all", "none")  # as in `context.history_block`, which is loaded later
-WAY_SECONDS: Final = 30.0
-MAX_WAY_SECONDS: Final = 3600  # an editor gives up sooner
+WAY_SECONDS: Final = 30.0  # for each way to continue
 HISTORY_MESSAGES: Final = 50
 HISTORY_TOKENS: Final = 8_000
 MAX_LINE_BYTES: Final = 256 << 20
@@ -52,9 +51,8 @@ class RecordingTarget(NamedTuple):
 
 
 class RecordOptions(NamedTuple):
-    """What is recorded: the agent's thoughts or not, keys and passwords or not."""
+    """What is recorded: keys and passwords or not."""
 
-    thoughts: bool = False
     redact: bool = False
 
 
@@ -65,20 +63,12 @@ class ContinueOptions(NamedTuple):
     conversation: the conversation or branch to continue; None: the newest of the agent and the directory.
     fork: begin with a fork of the agent's session, or if it has no session/fork with a new one, on a branch of its own.
     inject: put history in if the agent has no memory, always, or never.
-    show_replay: pass on to the editor what the agent replays when a session is loaded.
-    system_prompt: goes before the history.
-    way_seconds: how long each way to continue may take, at most MAX_WAY_SECONDS.
-    emulate: offer the editor to list, load and resume sessions from the record if the agent does not.
     """
 
     which: Continue = "first"
     conversation: str | None = None
     fork: bool = False
     inject: Inject = "auto"
-    show_replay: bool = False
-    system_prompt: str | None = None
-    way_seconds: float = WAY_SECONDS
-    emulate: bool = False
 
 
 class Connection(NamedTuple):

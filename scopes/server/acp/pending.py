@@ -53,16 +53,13 @@ class PendingRequests:
 
 @dataclass(slots=True)
 class PendingStart:
-    """A session that an editor waits for, while a way to continue is tried.
-
-    `session` is the editor's id of it, if the editor loads or resumes one that the agent cannot load or resume.
-    """
+    """A session that an editor waits for, while a way to continue is tried."""
 
     line: bytes
     message: dict[str, Any]
-    session: str | None = None
     recorded: RecordedBranch | None = None
     block: HistoryBlock | None = None
+    system_prompt: str | None = None  # goes before the history
     ways: list[str] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
     is_fork: bool = False  # the session that it continues stays as it is

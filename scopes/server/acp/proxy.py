@@ -2,7 +2,7 @@
 
 A line goes to the recorder's queue, then to its reader; it is looked at only as far as routing needs. One thread reads
 each side, so that a side that does not read holds up nobody but its own writer, as without a proxy. What must be
-answered instead of passed on, because a session is continued, is decided in `continuation` and `emulation`.
+answered instead of passed on, because a session is continued, is decided in `continuation`.
 """
 
 from __future__ import annotations
@@ -121,8 +121,6 @@ class Proxy:
             document = None  # the agent says what is wrong with it
         else:
             self._note_unread(line, document)
-        if isinstance(document, dict):
-            line, document = self._continuations.translate_editor(line, document)
         for message in messages_of(document):
             if is_request(message):
                 self._peers.from_editor.add(message)
@@ -156,8 +154,6 @@ class Proxy:
             answers_prompt |= self._observe_agent(message)
         if answers_prompt:
             self._recorder.wait_until_recorded()
-        if isinstance(document, dict):
-            line = self._continuations.translate_agent(line, document)
         self._peers.editor.write(line)
 
     def _note_unread(self, line: bytes, document: Any) -> None:

@@ -306,7 +306,7 @@ class Recorder:
         if self._user is None:  # once: later the other thread uses the store
             self._user = self._find_user()
         clean = without_secrets if self._options.redact else unchanged
-        settings = TurnSettings(self._user, Author(self._agent), run, self._options.thoughts, clean)
+        settings = TurnSettings(self._user, Author(self._agent), run, clean)
         turns = SessionTurns(session, settings, model_of(started.result))
         turns.note(**started.notes)
         identity = identity_of(self._agent, started.cwd)

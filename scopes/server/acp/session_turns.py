@@ -47,13 +47,12 @@ _SYSTEM: Final = Author("scopes", "system")
 class TurnSettings(NamedTuple):
     """Who the authors are and what is recorded.
 
-    thoughts: keep the thoughts of the agent. clean: what is done to every text before it is stored.
+    clean: what is done to every text before it is stored.
     """
 
     user: Author
     agent: Author
     run: str
-    thoughts: bool = False
     clean: Clean = unchanged
 
 
@@ -238,7 +237,7 @@ class SessionTurns:
             turn.has_call = True
 
     def _add_chunk(self, part_type: str, update: Mapping[str, Any], time: int) -> list[Message]:
-        if part_type == "reasoning" and not self._settings.thoughts:
+        if part_type == "reasoning":  # thoughts are not recorded
             return []
         native = update.get("messageId")
         native_id = native if isinstance(native, str) else None

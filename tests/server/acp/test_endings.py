@@ -66,20 +66,11 @@ def test_a_conversation_that_does_not_exist_is_an_error_before_the_agent_starts(
     assert not (tmp_path / "other" / "received").exists()
 
 
-@pytest.mark.parametrize("words", [[], ["--continue", "maybe"], ["--inject", "x"], ["--timeout", "0"]])
+@pytest.mark.parametrize("words", [[], ["--continue", "maybe"], ["--inject", "x"], ["--history-messages", "0"]])
 def test_wrong_options_are_usage_errors(words, tmp_path):
     agent = ["true"] if words else []
     with open(tmp_path / "errors", "w+") as errors:
         assert Editor(proxy_command(*words, agent=agent), stderr=errors).close() == 2
-
-
-@pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "1e300", "-1", "3601"])
-def test_a_timeout_out_of_its_range_is_refused_with_the_range(seconds, tmp_path):
-    """A thread cannot wait for 1e300 seconds: the editor waited for ever for its session."""
-    with open(tmp_path / "errors", "w+") as errors:
-        assert Editor(proxy_command("--timeout", seconds, agent=["true"]), stderr=errors).close() == 2
-        errors.seek(0)
-        assert "--timeout must be more than 0 and at most 3600 seconds" in errors.read()
 
 
 def test_a_conversation_that_shall_never_be_continued_is_a_usage_error(desk, tmp_path):

@@ -135,19 +135,16 @@ def test_a_conversation_or_a_branch_that_is_not_there_is_refused(repository, nam
 
 
 def rows(*words):
-    return json.loads(scopes("acp", *words, "--json", table=PRODUCT).stdout)
+    log, stats = scopes("acp", "--log", *words, "--json", table=PRODUCT).stdout.splitlines()
+    return json.loads(log)["events"], json.loads(stats)["agents"]
 
 
-def test_the_commands_show_this_store_and_with_an_option_all(desk, monkeypatch, tmp_path):
+def test_the_log_is_of_this_store_and_of_a_conversation(desk, monkeypatch, tmp_path):
     desk.run("first")
-    assert {row["event"] for row in rows("log", "conv-001")["events"]} >= {"start", "session", "end"}
+    events, [stub] = rows("--conversation", "conv-001")
+    assert {row["event"] for row in events} >= {"start", "session", "end"}
+    assert (stub["sessions"], stub["new"]) == (1, 1)
+    shown = scopes("acp", "--log", "-n", "1", table=PRODUCT).stdout
+    assert [line.split("\t")[2] for line in shown.splitlines()] == ["end"]
     monkeypatch.setenv("SCOPES_STORE", os.fspath(tmp_path / "other.git"))
-    assert (rows("log")["events"], rows("stats")["agents"]) == ([], [])
-    assert rows("stats", "--all-stores")["agents"][0]["sessions"] == 1
-    assert rows("log", "--all-stores", "--since", "2 hours ago")["events"] != []
-    assert rows("log", "--all-stores", "--since", "2999-01-01")["events"] == []
-
-
-def test_a_conversation_and_all_stores_are_refused_together():
-    done = scopes("acp", "--log", "conv-001", "--all-stores", table=PRODUCT)
-    assert (done.returncode, "--all-stores" in done.stderr) == (2, True)
+    assert rows() == ([], [])

@@ -8,9 +8,8 @@ import re
 
 import pytest
 
-from scopes.cli.commands import acp as acp_command
 from scopes.live.event_log import MAX_BYTES, MAX_TEXT, EventLog, read_events
-from scopes.server.acp.acp_events import FAILURES, acp_log, acp_stats, protocol_versions
+from scopes.server.acp.acp_events import acp_log, acp_stats, protocol_versions
 from tests.cli.running import PRODUCT, imported, scopes
 
 
@@ -48,12 +47,6 @@ def test_what_is_no_way_to_continue_that_failed_is_a_problem_of_the_session(tmp_
     assert stub.problems == {"fork-not-offered": 1, "replay-differs": 1, "spool-not-taken": 1}
 
 
-def test_the_help_defines_each_count():
-    text = " ".join((acp_command.acp_stats.__doc__ or "").split())
-    for name in (*FAILURES, "fork-not-offered", "replay-differs"):
-        assert name in text
-
-
 def test_the_log_shows_events_newest_first_and_no_text_of_messages(desk, state):
     desk.run("a very secret text")
     events = acp_log(state).events
@@ -86,14 +79,6 @@ def test_the_log_has_the_version_of_the_protocol_that_an_agent_speaks(desk, stat
     assert protocol_versions(state) == {"stub": 1}
 
 
-def test_stats_and_log_are_commands(desk):
-    desk.run("first")
-    stats = scopes("acp", "--log", "--json", table=PRODUCT)
-    assert json.loads(stats.stdout)["agents"][0]["agent"] == "stub"
-    rows = scopes("acp", "--log", "-n", "2", table=PRODUCT).stdout.splitlines()
-    assert [row.split("\t")[2] for row in rows] == ["end", "session"]
-
-
 @pytest.mark.parametrize("words", [("--continue", "--conversation", "x"), ("--inject", "--fork"), ("--continue", "x")])
 def test_an_option_without_its_value_is_named_before_the_missing_command(words):
     done = scopes("acp", *words, "--", "cat", table=PRODUCT)
@@ -111,7 +96,7 @@ def test_the_preview_is_exactly_what_is_put_in(desk):
     assert (done.returncode, printed) == (0, put_in)
 
 
-def test_rows_of_log_and_stats_have_the_fields_that_are_asked_for(desk):
+def test_rows_of_the_log_have_the_fields_that_are_asked_for(desk):
     desk.run("first")
     rows = scopes("acp", "--log", "--format", r"{event}\t{agent}\t{details}", table=PRODUCT).stdout.splitlines()
     assert rows[0] == 'end\tstub\t{"exit_code": 0}'

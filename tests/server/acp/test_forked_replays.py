@@ -38,12 +38,6 @@ def test_what_is_no_replay_reaches_the_editor_and_the_record(desk):
     assert desk.messages("conv-001/fork/stub")[2].extra["acp"]["mode"] == "build"
 
 
-def test_the_replay_of_a_fork_is_shown_on_request(desk):
-    editor, session = forked(desk, "--show-replay")
-    assert "".join(editor.chunks(session)) == "echo: firstecho: second"
-    assert desk.texts("conv-001/fork/stub") == [*OLD, "second", "echo: second"]
-
-
 def test_a_replay_of_a_fork_that_differs_from_the_record_is_logged(desk):
     desk.run("first", **PROFILE)
     desk.run("aside", options=["--continue", "never"], **PROFILE)

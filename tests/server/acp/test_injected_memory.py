@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from scopes.cli.commands.acp import acp as acp_command
 
 from scopes.memory.add import add
 
@@ -26,8 +25,6 @@ def two_projects(desk):
         (["--memory", "project"], {"reviewer"}),
         (["--memory", "all"], {"reviewer", "banker"}),
         (["--memory", "none"], set()),
-        (["--no-memory"], set()),
-        (["--no-memory", "--memory", "all"], set()),
     ],
 )
 def test_text_of_other_projects_is_put_into_a_prompt_only_on_request(desk, options, expected):
@@ -46,9 +43,3 @@ def test_another_value_is_refused_before_the_agent_starts(desk):
     editor = desk.editor("--memory", "some", initialize=False)
     assert editor.close() == 2
     assert not (desk.folder / "received").exists()
-
-
-def test_the_help_says_what_goes_into_the_first_prompt():
-    text = " ".join(acp_command.__doc__.split())
-    assert "both of the same project" in text
-    assert "--memory all" in text

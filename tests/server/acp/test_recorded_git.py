@@ -121,7 +121,7 @@ def test_a_turn_that_the_editor_leaves_open_has_it_too(desk):
 def test_with_redaction_secrets_in_the_subject_of_a_commit_are_not_stored(desk):
     project = Project(desk.project)
     project.commit("one")
-    editor = desk.editor("--redact")
+    editor = desk.editor("--secrets", "redact")
     session = editor.open(desk.project)
     ended = editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "work"}]})
     while not editor.chunks(session):

@@ -87,14 +87,6 @@ def test_files_that_the_agent_writes_through_the_editor_are_recorded_by_size_and
     assert [touch.path for touch in answer.files] == ["/project/new.py"]
 
 
-def test_thoughts_are_recorded_only_on_request(desk):
-    desk.run("think")
-    assert desk.texts() == ["think", "firstsecond"]
-    desk.run("think", options=["--thoughts", "--continue", "never"])
-    kinds = [[part.type for part in message.parts] for message in desk.messages("conv-002/main")]
-    assert kinds == [["text"], ["reasoning"], ["text"], ["reasoning"], ["text"]]
-
-
 def test_another_message_id_begins_another_message(desk):
     desk.run("two")
     assert desk.texts() == ["two", "one", "two"]
@@ -226,14 +218,14 @@ def test_a_prompt_that_comes_during_an_answer_does_not_cut_it(desk):
 )
 def test_passwords_are_not_recorded_with_redact(desk, before, password, after):
     text = f"{before}{password}{after}"
-    desk.run(f"log in with {text}", options=["--redact"])
+    desk.run(f"log in with {text}", options=["--secrets", "redact"])
     assert any("log in with" in each for each in desk.texts())
     assert all(password not in each for each in desk.texts())
 
 
 def test_secrets_are_not_recorded_with_redact(desk):
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    desk.run(f"use {key}", options=["--redact"])
+    desk.run(f"use {key}", options=["--secrets", "redact"])
     assert all(key not in text and "[redacted" in text for text in desk.texts())
     assert desk.prompts() == [[f"use {key}"]]
 

@@ -99,7 +99,7 @@ def test_an_agent_that_cannot_be_started_is_in_the_log_and_in_the_statistics(des
 def test_the_name_that_the_user_gave_is_that_of_a_failed_start(desk, state):
     assert scopes("acp", "--agent", "writer", "--", "no-such-agent", table=PRODUCT).returncode != 0
     log = scopes("acp", "--log", "--agent", "Writer", "--json", table=PRODUCT)
-    (event,) = json.loads(log.stdout)["events"]
+    (event,) = json.loads(log.stdout.splitlines()[0])["events"]
     assert (event["event"], event["details"]["program"]) == ("start-failed", "no-such-agent")
 
 

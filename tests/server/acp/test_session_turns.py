@@ -50,8 +50,8 @@ STEP = st.one_of(
 )
 
 
-def new_turns(*, thoughts=True):
-    return SessionTurns("s", TurnSettings(Author("user", "human"), Author("stub"), "run", thoughts))
+def new_turns():
+    return SessionTurns("s", TurnSettings(Author("user", "human"), Author("stub"), "run"))
 
 
 def perform(turns, step, value):
@@ -101,9 +101,9 @@ def test_two_messages_with_their_own_ids_are_not_joined():
     assert [message.text for message in turns.flush(0)] == ["x"]
 
 
-def test_a_message_with_an_id_holds_its_thoughts_and_its_text():
+def test_thoughts_are_not_recorded():
     turns = new_turns()
     for kind in ("agent_thought_chunk", "agent_message_chunk"):
         turns.update({"sessionUpdate": kind, "content": {"type": "text", "text": kind}, "messageId": "1"}, 0)
     [message] = turns.flush(0)
-    assert [part.type for part in message.parts] == ["reasoning", "text"]
+    assert [part.type for part in message.parts] == ["text"]

@@ -232,7 +232,7 @@ def test_a_fork_of_a_session_that_waits_too_begins_where_that_was(desk):
 
 def test_secrets_are_not_in_the_spool_with_redact(desk):
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    kill_with_a_locked_store(desk, f"use {key}", options=["--redact"])
+    kill_with_a_locked_store(desk, f"use {key}", options=["--secrets", "redact"])
     [file] = spool_files()
     assert key.encode() not in file.read_bytes()
     assert b"[redacted" in file.read_bytes()

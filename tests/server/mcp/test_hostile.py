@@ -110,7 +110,7 @@ def forks(tmp_path):
 
 
 def test_two_servers_record_into_one_branch_and_lose_nothing(store, forks):
-    transports = [process(f"--store={store.path}", "mcp", "--agent", name, forks=forks) for name in ("ann", "bob")]
+    transports = [process(f"--store={store.path}", "mcp", "--as", name, forks=forks) for name in ("ann", "bob")]
 
     async def record(transport):
         async with Client(transport, mode="legacy") as client:
@@ -133,7 +133,7 @@ def test_the_same_key_in_two_servers_is_recorded_once(store, forks):
     async def task(client):
         return (await client.call_tool("conversation_record", {**RECORD, "key": "step"})).structured_content["id"]
 
-    ids = {use(process(f"--store={store.path}", "mcp", "--agent", "ann", forks=forks), task) for _ in range(2)}
+    ids = {use(process(f"--store={store.path}", "mcp", "--as", "ann", forks=forks), task) for _ in range(2)}
     assert len(ids) == 1
     assert authors(store).count("ann") == 1
 

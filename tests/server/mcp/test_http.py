@@ -122,8 +122,8 @@ def test_a_weak_token_is_refused_with_its_cure(store, token):
     assert (done.returncode, "hint: set a longer token, or unset it" in done.stderr) == (2, True)
 
 
-def test_the_author_of_the_option_is_checked_as_everywhere(store):
-    done = scopes("--store", store, "mcp", "--agent", "bad\nname", table=PRODUCT)
+def test_the_author_of_as_is_checked_as_everywhere(store):
+    done = scopes("--store", store, "mcp", "--as", "bad\nname", table=PRODUCT)
     assert (done.returncode, "is not a valid author name" in done.stderr) == (2, True)
 
 

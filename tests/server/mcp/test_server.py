@@ -39,7 +39,7 @@ def test_a_host_starts_the_server_and_uses_it(store, mode):
         await client.call_tool("conversation_record", {"text": "hello"})
         return (await client.list_tools()).tools
 
-    tools = use(process(f"--store={store}", "mcp", "--agent", "reviewer"), task, mode=mode)
+    tools = use(process(f"--store={store}", "mcp", "--as", "reviewer"), task, mode=mode)
     assert "conversation_record" in {tool.name for tool in tools}
     assert texts(store) == ["hello"]
 
