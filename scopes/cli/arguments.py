@@ -51,9 +51,6 @@ ScopeOrLatestArgument: TypeAlias = Annotated[
 ConversationOrBranchArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]
-BranchArgument: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
-]
 OnBranch: TypeAlias = Annotated[
     str | None, typer.Option("-b", "--branch", metavar="NAME", help="The branch (default: the active one)")
 ]

@@ -31,7 +31,7 @@ def test_top_level_commands_are_found_with_and_without_ai():
 
 def test_a_command_in_a_nested_group_is_found():
     line = split_words(TABLE, ["conv", "operations", "x"])
-    assert line.path == ("operations")
+    assert line.path == ("operations",)
     assert line.rest == ["x"]
 
 

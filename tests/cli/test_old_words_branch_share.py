@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+from contextlib import suppress
+
 import pytest
 
 from tests.support.planted import KINDS
@@ -77,6 +81,26 @@ def test_all_open_conflicts_are_decided_in_one_step(conversation):
     assert conversation.list_conflicts() == []
     conversation.run("undo")
     assert len(conversation.list_conflicts()) == 2
+
+
+def test_on_a_terminal_conflicts_are_decided_one_by_one(conversation):
+    for topic in ("db", "api"):
+        conversation.append_on_both("decision", *({"topic": topic, "decision": side} for side in ("ours", "theirs")))
+    conversation.run("merge", "fix", code=3)
+    screen, terminal = pty.openpty()
+    os.write(screen, b"t\ns\n")
+    words = ("--no-pager", "conflicts", "resolve")
+    done = conversation.run_process(*words, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):  # the end
+        while data := os.read(screen, 1 << 16):
+            shown += data
+    os.close(screen)
+    assert done.returncode == 0
+    assert b"1 of 2: t target, s source, e edit, l later, q quit: " in shown
+    assert b"2 decided, 0 left" in shown
+    assert conversation.list_conflicts() == []
 
 
 def test_a_conflict_is_decided_as_a_person_over_a_debate(conversation):

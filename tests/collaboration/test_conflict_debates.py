@@ -207,7 +207,7 @@ def test_a_misspelled_capability_of_a_neutral_agent_is_suggested(disputed):
 def test_a_side_of_the_conflict_may_decide_it_but_a_note_says_so(disputed):
     done = escalated(disputed, "ann")
     assert [note.text for note in done.notes] == ["ann holds a side of this conflict"]
-    assert done.notes[0].hint.endswith(f"escalate {CONV} {done.conflict.id[:8]} --neutral")
+    assert done.notes[0].hint.endswith(f"escalate {CONV} {done.conflict.id[:8]}")
     undo(disputed)
     assert shown(disputed).escalated_to is None
     assert not escalated(disputed, "eve").notes

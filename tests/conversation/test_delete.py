@@ -150,7 +150,7 @@ def test_an_unmerged_branch_is_deleted_only_with_force(repository):
     before = refs(repository)
     with pytest.raises(Refused, match="fix has messages that no other branch has") as refusal:
         delete_branch(repository, "conv-001", "fix")
-    assert "--force" in refusal.value.hint
+    assert "branch -D" in refusal.value.hint
     assert refs(repository) == before
     delete_branch(repository, "conv-001", "fix", force=True)
     assert list(list_branch_tips(repository, drawn.conversation)) == ["main"]

@@ -129,7 +129,7 @@ class StoreMachine(ModeledStore):
     def rename_branch(self, data, wanted):
         conversation, old, _ = self.pick(data)
         after = dict(self.model)
-        after[conversation, "switch", "-c", wanted] = after.pop((conversation, "branch", old))
+        after[conversation, "branch", wanted] = after.pop((conversation, "branch", old))
         after[conversation, "active"] = (
             wanted if after[conversation, "active"] == old else after[conversation, "active"]
         )

@@ -106,4 +106,4 @@ def test_an_unknown_or_ambiguous_operation_is_refused(repository, monkeypatch):
         with pytest.raises(NotFound, match="there is no operation") as refusal:
             show_operation(repository, unknown)
         assert refusal.value.hint is not None
-        assert refusal.value.hint.endswith("list them: scopes operations list")
+        assert refusal.value.hint.endswith("list them: scopes op -a")

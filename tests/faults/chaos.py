@@ -358,7 +358,7 @@ class Worker:
             ),
             "abandon": (
                 1,
-                lambda: run("abandon", place(), rng.choice(("b0", "b1")), *rng.choice(((), ("--revive",))), "--json"),
+                lambda: run("branch", rng.choice(("--hide", "--unhide")), place(), rng.choice(("b0", "b1")), "--json"),
             ),
             "memory": (1, lambda: run("memory", "update", place(), "--now", "--json")),
             "read": (

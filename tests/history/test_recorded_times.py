@@ -142,7 +142,7 @@ def test_an_open_conflict_without_a_merge_in_progress_is_dated_by_the_operation(
     branch(repository, "c", name="talk", start=stopped.branch, switch=False)
     abort_merge(repository, "c")
     (row,) = list_conflicts(repository, "c").conflicts
-    assert (row.kind, row.since, row.changed_at) == ("switch", "-c", OLD, opened)
+    assert (row.kind, row.since, row.changed_at) == ("branch", OLD, opened)
 
 
 def test_a_conflict_that_a_merge_resolved_by_itself_is_dated_by_its_operation(repository, forked):

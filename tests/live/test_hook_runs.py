@@ -79,8 +79,8 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
         assert (f"the store {agent.store} is gone" in error, "mount its disk" in error) == (True, True)
     for command in (
         "new Title",
-        "remote add origin https://example.org/store.git --no-probe",
-        "bundle import some.bundle",
+        "remote add origin https://example.org/store.git",
+        "fetch some.bundle",
         "agents register checker",
         "collaborate list",
         "list",

@@ -187,7 +187,7 @@ def test_a_dismissed_candidate_is_neither_accepted_nor_dismissed_again(repositor
     ):
         with pytest.raises(Refused, match="dismissed already") as error:
             again()
-        assert error.value.hint.endswith("to undo it: scopes operations list")
+        assert error.value.hint.endswith("to undo it: scopes op -a")
     assert decided(repository, "conv-002/main") == []
 
 

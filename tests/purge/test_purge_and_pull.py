@@ -234,7 +234,7 @@ def test_a_plan_is_silent_about_conversations_whose_messages_are_all_published(r
 def test_a_purge_names_the_remotes_in_its_notes_for_scripts_too(repository, drawn, places):
     done = purge_word(repository, drawn, places)
     assert [note.text for note in done.notes if "the remote origin" in note.text]
-    assert "scopes push --purged --remote origin; on the server: git reflog expire" in done.notes[0].hint
+    assert "scopes push origin --purged; on the server: git reflog expire" in done.notes[0].hint
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_it_says_what_to_do_about_each_remote(repository, drawn, places):
     done = purge_word(repository, drawn, places)
     (copy,) = done.remotes
     assert (copy.remote, copy.conversations) == ("origin", 1)
-    assert copy.push == "scopes push --purged --remote origin"
+    assert copy.push == "scopes push origin --purged"
     assert "git gc --prune=now" in copy.server
 
 

@@ -69,4 +69,4 @@ def test_a_remote_that_has_the_original_is_named(repository, tmp_path):
     note = redact(repository, made.conversation).notes[0]
     assert note.text == "the original is as it was, and origin has it"
     assert "scopes purge conv-001 --whole" in note.hint
-    assert "scopes push --purged --remote origin" in note.hint
+    assert "scopes push origin --purged" in note.hint

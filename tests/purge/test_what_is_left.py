@@ -56,7 +56,11 @@ def test_a_copy_that_only_a_remote_has_is_named_and_can_be_purged(repository, co
     name, root = copied
     done = purge(repository, PurgeRequest((name,)), places)
     (hint,) = set(hints(done, f"the conversation {root[:12]} of origin has it"))
-    assert (done.exit_code, f"scopes purge {root[:12]} --whole" in hint, "push --purged" in hint) == (7, True, True)
+    assert (done.exit_code, f"scopes purge {root[:12]} --whole" in hint, "push origin --purged" in hint) == (
+        7,
+        True,
+        True,
+    )
     again = continue_purge(repository, places)
     assert (again.exit_code, again.left, bool(hints(again, root[:12]))) == (7, done.left, True)
     request = PurgeRequest((root[:12],))

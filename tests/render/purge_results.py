@@ -15,7 +15,7 @@ from scopes.result import Note
 _MESSAGE, _OTHER = "k3x9abcdefghijklmnopqrstuv", "m4y8abcdefghijklmnopqrstuv"
 _OPERATION = "opkx3q2mf5a7b2c4d6e2f3g4h5"
 _REMOTE = RemoteCopy(
-    "origin", "git@github.com:team/talks.git", 2, "scopes push --purged --remote origin",
+    "origin", "git@github.com:team/talks.git", 2, "scopes push origin --purged",
     "ask GitHub Support to run garbage collection and to delete cached views, and delete forks",
 )  # fmt: skip
 _FILE = "/home/carol/.claude/projects/-home-carol-shop/0a1b2c3d.jsonl"

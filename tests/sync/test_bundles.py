@@ -433,7 +433,7 @@ def test_a_bundle_of_code_has_no_conversation(other, tmp_path):
         check=True,
     ).stdout.strip()
     git(path, "update-ref", "refs/heads/main", commit)
-    git(path, "push", "-q", str(tmp_path / "code.bundle"), "--all")
+    git(path, "bundle", "create", "-q", str(tmp_path / "code.bundle"), "--all")
     assert verify_bundle(other, str(tmp_path / "code.bundle"), connection()).conversations == ()
     assert take(other, tmp_path / "code.bundle").conversations == ()
 

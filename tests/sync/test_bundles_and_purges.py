@@ -155,7 +155,7 @@ def test_nothing_that_was_purged_comes_with_an_old_bundle_which_says_what_to_do(
     (row,) = carry_in(repository, "old", tmp_path).conversations
     assert (row.conversation, row.status) == (drawn.conversation, "unacceptable")
     assert f"message {drawn.ids[WORD][:8]} in it was purged here; the bundle is older, or from somebody" in row.reason
-    assert "push" not in row.reason
+    assert "scopes push origin" not in row.reason
     (found,) = (
         each
         for each in verify_bundle(repository, str(tmp_path / "old.bundle"), connection()).conversations
@@ -210,7 +210,7 @@ def test_a_remote_that_is_not_the_default_is_named_in_what_to_do(repository, dra
     push_to(repository, remote="second")
     purge_word(repository, drawn, places)
     (row,) = fetch_from(repository, remote="second").conversations
-    assert row.reason.endswith("replace it there: scopes push --purged --remote second")
+    assert row.reason.endswith("replace it there: scopes push --purged second")
 
 
 def act(monkeypatch, name, how, times=1):

@@ -24,7 +24,7 @@ NAME, OTHER = "conv-001", "conv-002"
 
 def test_a_backup_of_a_store_is_named_as_such_and_can_be_opened(ours, tmp_path):
     path = str(tmp_path / "raw.bundle")
-    git(ours.path, "push", "-q", path, "--all")
+    git(ours.path, "bundle", "create", "-q", path, "--all")
     empty = open_store(make_store(tmp_path / "empty"))
     with pytest.raises(Refused, match="a git bundle of a whole scopes store"):
         import_bundle(empty, path, EVERYTHING, connection())

@@ -74,9 +74,9 @@ PLANT = {
     "a tag and a message": lambda store: (tag(store, "conv-001", TOKEN), say(store, "conv-001/main", TOKEN)),
 }
 EXPECTED = {
-    "a tag": ("tag", ["scopes tag conv-001 --delete TAG"]),
-    "a branch": ("branch", ["scopes rename conv-001 --branch OLD NEW"]),
-    "a branch and those that began on it": ("branch", ["scopes rename conv-001 --branch OLD NEW"]),
+    "a tag": ("tag", ["scopes tag -d conv-001 TAG"]),
+    "a branch": ("branch", ["scopes branch -m conv-001 OLD NEW"]),
+    "a branch and those that began on it": ("branch", ["scopes branch -m conv-001 OLD NEW"]),
     "a title": ("title", ["scopes rename conv-001 --title TEXT"]),
     "a merge request": ("a merge request", ["scopes redact conv-001"]),
     "a tag and a message": ("tag", ["scopes redact conv-001"]),
@@ -88,8 +88,8 @@ def follow(store, command):
     """Do what a printed command does, with the name that a user finds by `tag` or `branch`; return what to push."""
     name = f"fix/{TOKEN}"
     run = {
-        "scopes tag conv-001 --delete TAG": lambda: delete_tag(store, "conv-001", TOKEN),
-        "scopes rename conv-001 --branch OLD NEW": lambda: rename_branch(store, "conv-001", name, "fix/login"),
+        "scopes tag -d conv-001 TAG": lambda: delete_tag(store, "conv-001", TOKEN),
+        "scopes branch -m conv-001 OLD NEW": lambda: rename_branch(store, "conv-001", name, "fix/login"),
         "scopes rename conv-001 --title TEXT": lambda: rename_title(store, "conv-001", "Login"),
         "scopes redact conv-001": lambda: redact(store, "conv-001"),
     }
@@ -144,7 +144,7 @@ def test_explain_names_the_cures_of_all_conversations(store):
     say(store, f"{history(store, 'main: a').conversation}/main", f"use {TOKEN}")
     (found,) = listed(store)
     explained = explain(store, found.id, index_directory=f"{store.path}-index")
-    assert explained.cures == ("scopes tag conv-001 --delete TAG", "scopes redact conv-002")
+    assert explained.cures == ("scopes tag -d conv-001 TAG", "scopes redact conv-002")
 
 
 def test_a_removed_name_that_no_remote_has_is_not_listed_and_does_not_leave(store, bare):

@@ -333,7 +333,7 @@ def test_a_damaged_record_is_named(pushed, tmp_path, data):
 def test_a_delete_here_says_which_remotes_still_have_it(pushed):
     tag(pushed, "conv-001", "v1", "main")
     note = delete_branch(pushed, "conv-001", "fix", force=True).notes[0]
-    assert note.hint == "delete it there, too: scopes push --delete conv-001/fix --remote origin"
+    assert note.hint == "delete it there, too: scopes push origin --delete conv-001/fix"
     assert delete(pushed, "conv-001").notes[0].text == "origin still has conv-001"
     delete_there(pushed, "conv-002")
     assert delete(pushed, "conv-002").notes == ()

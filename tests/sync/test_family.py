@@ -206,7 +206,7 @@ def test_notes_of_a_push_name_the_repository_and_the_option_the_remote(store, ba
     assert "merge conv-003 origin-2/main --target main" in note.hint
     note = push_to(open_store(store.path), remote="origin").notes[0]
     assert "1 branch of origin-2 has other messages" in note.text
-    assert "scopes pull --remote origin;" in note.hint
+    assert "scopes pull origin;" in note.hint
 
 
 def test_a_store_is_not_used_as_the_next_repository(repository, bare):
@@ -443,7 +443,7 @@ def test_nothing_is_asked_for_once_all_that_came_was_not_acceptable(repository, 
 
 
 def test_a_bundle_of_a_closed_repository_leads_nowhere(store, repositories, tmp_path):
-    git(repositories[0], "push", "-q", str(tmp_path / "closed.bundle"), "--all")
+    git(repositories[0], "bundle", "create", "-q", str(tmp_path / "closed.bundle"), "--all")
     dave = open_store(make_store(tmp_path / "dave"))
     assert len(import_bundle(dave, str(tmp_path / "closed.bundle"), Selection(), connection()).conversations) == 2
     with pytest.raises(NotFound, match="does not have abcdef0123"):

@@ -65,7 +65,7 @@ def test_it_says_how_many_are_listed_only_and_how_to_get_one_or_all(theirs, ours
     first = min(list_roots(ours))[:12]
     assert note.text == "only manifests were fetched of 3 conversations of origin"
     assert note.hint == (
-        f"list them: scopes list --remote origin; get one: scopes fetch {first}; all: scopes fetch --all"
+        f"list them: scopes fetch origin --list; get one: scopes fetch {first}; all: scopes fetch --project all"
     )
 
 

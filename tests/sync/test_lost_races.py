@@ -88,4 +88,4 @@ def test_the_command_names_a_remote_that_is_not_the_default(ours, sources_lock, 
     rename_remote(ours, "origin", "hub")
     add(ours, make_bare(tmp_path / "other.git"))
     (row,) = push_to(ours, remote="hub", with_sources=True).sources
-    assert f"scopes push {row.conversation} --with-sources --remote hub (" in row.reason
+    assert f"scopes push hub {row.conversation} --originals (" in row.reason

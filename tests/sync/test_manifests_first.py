@@ -207,7 +207,7 @@ def test_a_remote_that_was_never_asked_is_an_error_with_a_hint(other, index):
     for act in (lambda: listed(other, index), lambda: search_titles(other, ["x"], index)):
         with pytest.raises(NotFound, match="is not known") as caught:
             act()
-        assert caught.value.hint == "ask: scopes fetch --manifests"
+        assert caught.value.hint == "ask: scopes fetch --list"
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ def test_a_bundle_with_files_that_are_not_acceptable_says_so(alice, bare, tmp_pa
     (ref,) = files_there(bare)
     tip = git(bare, "for-each-ref", "--format=%(objectname)", "refs/scopes/v1/c").strip()
     git(bare, "update-ref", ref, tip)
-    git(bare, "push", "-q", str(tmp_path / "a.bundle"), "--all")
+    git(bare, "bundle", "create", "-q", str(tmp_path / "a.bundle"), "--all")
     found = verify_bundle(alice, str(tmp_path / "a.bundle"), connection())
     assert [row.status for row in found.conversations] == ["known"]
     assert "are not acceptable" in found.notes[0].text

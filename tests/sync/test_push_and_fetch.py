@@ -321,7 +321,7 @@ def test_a_clone_into_a_store_with_conversations_is_refused(ours, bare, tmp_path
     clone_to(tmp_path / "other", bare)
     with pytest.raises(Refused, match="has conversations already") as caught:
         clone_to(tmp_path / "other", bare)
-    assert caught.value.hint == "get what is new: scopes fetch --remote origin"
+    assert caught.value.hint == "get what is new: scopes fetch origin"
 
 
 def test_a_clone_that_fails_takes_its_remote_back_from_a_store_that_was_there(ours, bare, tmp_path):

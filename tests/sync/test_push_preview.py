@@ -137,7 +137,4 @@ def test_hints_name_a_remote_that_is_not_the_default(ours, tmp_path):
     say(ours, "conv-001/main", "ours")
     fetch_from(ours, remote="team")
     note = push_to(ours, remote="team").notes[0]
-    assert (
-        note.hint
-        == "get them: scopes pull --remote team; or remove them there: scopes push conv-001 --force --remote team"
-    )
+    assert note.hint == "get them: scopes pull team; or remove them there: scopes push team conv-001 --force"

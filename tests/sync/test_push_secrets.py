@@ -142,7 +142,7 @@ def test_a_refusal_names_message_line_rule_and_id_and_says_what_to_do(store):
     where = f"message {message}, line 2: github-token ({found.id[:8]})"
     assert pushed.conversations[0].reason == f"a possible secret would leave the store: {where}"
     assert "scopes secrets allow ID" in pushed.notes[0].hint
-    assert "the same push with --allow-secrets" in pushed.notes[0].hint
+    assert "the same push with --secrets allow" in pushed.notes[0].hint
 
 
 def test_the_other_conversations_are_pushed(store, bare):

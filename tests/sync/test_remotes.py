@@ -88,7 +88,7 @@ def test_the_setting_names_the_default_remote(repository, tmp_path):
     set_setting(repository, str(tmp_path), DEFAULT_REMOTE, "team", level="store")
     assert resolve_remote(repository, None).name == "team"
     assert [(row.name, row.default) for row in show_remotes(repository).remotes] == [("origin", False), ("team", True)]
-    assert (remote_option(repository, "team"), remote_option(repository, "origin")) == ("", " --remote origin")
+    assert (remote_option(repository, "team"), remote_option(repository, "origin")) == ("", " origin")
 
 
 def test_a_default_remote_that_does_not_exist_is_not_replaced_by_another_one(repository, tmp_path):

@@ -56,12 +56,7 @@ def test_amend_and_retract_are_appends_that_name_their_target():
 
 def test_branch_names_the_branch():
     found = made("branch", "created")
-    assert (found["kind"], found["conversation"], found["name"]) == (
-        "switch",
-        "-c",
-        "conv-001",
-        "analysis/security-review",
-    )
+    assert (found["kind"], found["conversation"], found["name"]) == ("branch", "conv-001", "analysis/security-review")
     assert (found["parent"], found["active"], found["operation"]) == ("main", True, OPERATION)
     assert "purpose" not in made("branch", "created-aside")
 
@@ -96,8 +91,8 @@ def test_recent_messages_are_oldest_first():
         ("branch", "switched", "switch"),
         ("branch", "abandoned", "abandon"),
         ("branch", "rewound", "rewind"),
-        ("operations", "-a", "operation-list"),
-        ("operations", "operation"),
+        ("operations", "list", "operation-list"),
+        ("operations", "show", "operation"),
         ("operations", "undo", "undo"),
         ("operations", "redo", "redo"),
         ("changes", "change", "change"),
@@ -159,15 +154,15 @@ def test_a_log_as_one_document_holds_its_lines():
 
 
 def test_a_ref_that_was_absent_has_no_old_value():
-    (branch, meta, _) = made("operations")["operation"]["refs"]
+    (branch, meta, _) = made("operations", "show")["operation"]["refs"]
     assert "old" not in branch
     assert set(meta) == {"ref", "old", "new"}
 
 
 def test_an_operation_keeps_its_own_kind_inside():
-    assert made("operations")["operation"]["kind"] == "branch"
+    assert made("operations", "show")["operation"]["kind"] == "branch"
     assert made("operations", "undo")["target"]["id"] == CREATE.id
-    assert made("operations", "-a")["operations"][0]["undoes"] == CREATE.id
+    assert made("operations", "list")["operations"][0]["undoes"] == CREATE.id
 
 
 def test_a_file_names_every_message_that_touched_it():
