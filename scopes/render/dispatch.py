@@ -26,7 +26,6 @@ _RESULTS_OF: dict[str, str] = {
     "acp_events": "AcpLog AcpStats",
     "agents": "AgentCard AgentChanged AgentList AgentView Delivered Inbox Routed",
     "bisect": "Bisection",
-    "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
     "changes": "Change ChangeLog",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
     "claims": "BlameList CandidateDismissed CandidateList DecisionAccepted DecisionList DecisionWithdrawn FileList",
@@ -34,9 +33,7 @@ _RESULTS_OF: dict[str, str] = {
     "conflicts": "ConflictList ConflictResolved ConflictView",
     "context": "Budget Context HistoryBlock",
     "context_diff": "ContextDifference",
-    "conversation": (
-        "BranchDeleted BranchRow ConversationCreated ConversationDeleted ConversationView DeletedList Renamed"
-    ),
+    "conversation": "ConversationView",
     "diff": "Difference",
     "diff_commit": "CommitAccount",
     "facts": (
