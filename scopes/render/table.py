@@ -30,9 +30,7 @@ _WORDS: dict[Style, str] = {
 }
 _STATES: dict[str, Style] = {word: style for style, words in _WORDS.items() for word in words.split()}
 _RIGHT = frozenset({"count", "size", "money", "share"})
-_WHOLE = frozenset(
-    {"id", "branch", "time", "count", "size", "money", "share", "state"}
-)  # never shortened for want of room
+_WHOLE = _RIGHT | {"id", "branch", "time", "state"}  # never shortened for want of room
 _WRAPPED = frozenset({"prose", "path"})
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
 
