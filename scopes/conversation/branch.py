@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
+from typing import NamedTuple
 from unicodedata import combining, normalize
 
 from scopes.clock import now
@@ -44,7 +45,7 @@ from scopes.merge.in_progress import list_in_progress
 from scopes.merge.plan import open_conflicts_at
 from scopes.model.conversation import BranchEntry, parse_purpose
 from scopes.model.message import Message
-from scopes.result import Result, plural
+from scopes.result import HIDDEN, OMIT_EMPTY, Column, Result, counted, named, plural, short_id, shown
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import read_commit
 from scopes.store.operations import walk_operations
@@ -62,20 +63,51 @@ class BranchCreated(Result):
     `start` is the message at which it begins, unless that is the tip of `parent`.
     """
 
+    kind = "branch"
+
     conversation: ConversationId
     name: BranchName
     tip: Oid
     parent: BranchName
+    start: MessageId | None = None
     purpose: str | None
     agent: AgentName | None
     active: bool
     operation: OperationId
-    start: MessageId | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Where it begins."""
+        begin = f"from {self.parent}" if self.start is None else f"at message {short_id(self.start)} of {self.parent}"
+        return f"created {self.conversation}/{self.name} {begin}{'; it is active now' if self.active else ''}"
+
+    @property
+    def answer(self) -> str:
+        """The name: branch=$(scopes branch conv-001 --purpose analysis)."""
+        return self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchList(Result):
     """The branches of a conversation, main first, then by name."""
+
+    rows_in = "branches"
+    columns = (
+        Column("star", " ", on="terminal"),
+        Column("name", "Branch", "branch", on="terminal"),
+        Column("name", on="pipe"),
+        Column("messages", form="count"),
+        Column("total", "In all", "count", on="terminal"),
+        Column("total", on="pipe"),
+        Column("purpose", on="pipe"),
+        Column("agent", on="pipe"),
+        Column("status", form="state"),
+        Column("star", "Active", on="pipe"),
+        Column("last_activity", form="time"),
+        Column("tip", on="pipe"),
+        Column("parent", on="pipe"),
+        Column("why", "Reason"),
+    )
 
     conversation: ConversationId
     branches: tuple[BranchRow, ...]
@@ -185,10 +217,23 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
 class BranchSwitched(Result):
     """The active branch and the previously active one; `operation` is None if they are the same."""
 
+    kind = "switch"
+
     conversation: ConversationId
     branch: BranchName
     previous: BranchName
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """Which branch is active now."""
+        before = f"now; before it was {self.previous}" if self.operation is not None else "already"
+        return f"{self.conversation}/{self.branch} is active {before}"
+
+    @property
+    def answer(self) -> str:
+        """The active branch."""
+        return self.branch
 
 
 def switch(repository: Repository, conversation: str, branch: str) -> BranchSwitched:
@@ -227,8 +272,17 @@ def find_previous_branch(repository: Repository, conversation: str) -> BranchNam
 class BranchRewound(Result):
     """A rewound branch: `messages` is the number of removed messages, `message` the last remaining one.
 
-    With `dry_run` nothing was changed, and `removed` are the messages that would be removed, newest first.
+    With `dry_run` nothing was changed, and `heads` are the messages that would be removed, newest first.
     """
+
+    kind = "rewind"
+    rows_in = "heads"
+    is_one_row = True
+    columns = (
+        Column("id", "ID", "id"),
+        Column("who", "Author"),
+        Column("line", "Subject"),
+    )
 
     conversation: ConversationId
     branch: BranchName
@@ -237,8 +291,29 @@ class BranchRewound(Result):
     new: Oid
     message: MessageId | None
     operation: OperationId | None
-    dry_run: bool = False
-    removed: tuple[MessageHeader, ...] = ()
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
+    heads: tuple[MessageHeader, ...] = field(default=(), metadata=HIDDEN)
+
+    @property
+    @shown
+    def removed(self) -> list[MessageId] | None:
+        """The ids of the messages that would be removed; None if nothing is asked."""
+        return [head.id for head in self.heads] if self.dry_run else None
+
+    @property
+    def sentence(self) -> str:
+        """How many messages were removed, and which one is the last now."""
+        place, number = f"{self.conversation}/{self.branch}", counted(self.messages, "message")
+        last = None if self.message is None else short_id(self.message)
+        if self.dry_run:
+            return f"would rewind {number}; {place} would {f'end with {last}' if last else 'be empty'}"
+        end = f"{place} {f'ends with {last}' if last else 'is empty'}"
+        return f"{end} already" if self.operation is None else f"rewound {number}; {end} now"
+
+    @property
+    def answer(self) -> str:
+        """The branch; after a dry run the rows are written."""
+        return "" if self.dry_run else self.branch
 
 
 def rewind(
@@ -293,7 +368,7 @@ def rewind(
         message=last,
         operation=operation,
         dry_run=dry_run,
-        removed=removed if dry_run else (),
+        heads=removed if dry_run else (),
     )
 
 
@@ -333,11 +408,24 @@ def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid
 class BranchAbandoned(Result):
     """The new status of a branch; `operation` is None if it did not change."""
 
+    kind = "abandon"
+
     conversation: ConversationId
     branch: BranchName
     status: str
     active_branch: BranchName
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """The status of the branch, and the active branch, which may have changed."""
+        already = " already" if self.operation is None else ""
+        return f"{self.conversation}/{self.branch} is {self.status}{already}; the active branch is {self.active_branch}"
+
+    @property
+    def answer(self) -> str:
+        """The branch."""
+        return self.branch
 
 
 def abandon(repository: Repository, conversation: str, branch: str, *, revive: bool = False) -> BranchAbandoned:
@@ -373,18 +461,71 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
 class Tagged(Result):
     """A tag that was created, or deleted if `oid` is None."""
 
+    kind = "tag"
+
     conversation: ConversationId
-    tag: str
+    tag: str = field(metadata=named("name"))
     oid: Oid | None
     operation: OperationId
+
+    @property
+    @shown
+    def removed(self) -> bool:
+        """Whether the tag was deleted."""
+        return self.oid is None
+
+    @property
+    def sentence(self) -> str:
+        """What was tagged, or which tag was removed."""
+        if self.oid is None:
+            return f"removed the tag {self.tag} from {self.conversation}"
+        return f"tagged {short_id(self.oid)} of {self.conversation} as {self.tag}"
+
+    @property
+    def answer(self) -> str:
+        """The tag."""
+        return self.tag
+
+
+class TagRow(NamedTuple):
+    """A tag and its message."""
+
+    name: str
+    message: MessageHeader
+
+    @property
+    def author(self) -> str:
+        """The author that people see."""
+        return self.message.who
+
+    @property
+    def time(self) -> str | None:
+        """The time that people see."""
+        return self.message.when
+
+    @property
+    def subject(self) -> str:
+        """The subject that people see."""
+        return self.message.line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagList(Result):
     """The tags of a conversation and their messages, sorted by name."""
 
+    rows_in = "tags"
+    columns = (
+        Column("name", "Tag"),
+        Column("message.id", "ID", "id"),
+        Column("author"),
+        Column("time", form="time"),
+        Column("subject"),
+        Column("message.oid", "OID", on="template"),
+    )
+    empty = "The conversation has no tags."
+
     conversation: ConversationId
-    tags: tuple[tuple[str, MessageHeader], ...]
+    tags: tuple[TagRow, ...]
 
 
 def list_tags(repository: Repository, conversation: str) -> TagList:
@@ -392,7 +533,7 @@ def list_tags(repository: Repository, conversation: str) -> TagList:
     handle = StoreHandle(repository).conversation(conversation)
     tags = sorted(handle.metadata.tags.items())
     return TagList(
-        conversation=handle.id, tags=tuple((tag, header_of(read_commit(repository, oid))) for tag, oid in tags)
+        conversation=handle.id, tags=tuple(TagRow(tag, header_of(read_commit(repository, oid))) for tag, oid in tags)
     )
 
 

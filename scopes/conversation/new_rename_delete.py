@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId, parse_agent_name
 from scopes.merge.in_progress import follow_rename
 from scopes.model.conversation import OPEN, BranchEntry, Root, branch_id
-from scopes.result import Note, Result
+from scopes.result import OMIT_EMPTY, Column, Note, Result, counted, named, short_id
 from scopes.store import refs
 from scopes.store.config import BUNDLE
 from scopes.store.graph import is_ancestor
@@ -31,12 +31,24 @@ from scopes.store.transactions import exclusive_write
 class ConversationCreated(Result):
     """A new conversation, which has no messages yet (S4-1)."""
 
+    kind = "conversation"
+
     id: ConversationId
     uuid: str
-    branch: BranchName
     title: str | None
     participants: tuple[str, ...]
+    branch: BranchName = field(metadata=named("active_branch"))
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """The id and the title."""
+        return f"created {self.id}" + ("" if self.title is None else f": {self.title}")
+
+    @property
+    def answer(self) -> str:
+        """The id: id=$(scopes new)."""
+        return self.id
 
 
 def new(
@@ -97,11 +109,27 @@ def _note_secrets(repository: Repository, title: str | None) -> tuple[Note, ...]
 class Renamed(Result):
     """An old and a new name; `what` is `title`, `conversation` or `branch`."""
 
+    kind = "rename"
+
     conversation: ConversationId
     what: str
     old: str | None
     new: str | None
     operation: OperationId | None
+
+    @property
+    def sentence(self) -> str:
+        """The old and the new name."""
+        as_before = "" if self.operation is not None else " (as before)"
+        if self.what == "title":
+            return f"{self.conversation}{f': {self.new}' if self.new else ' has no title now'}{as_before}"
+        old = f"{self.conversation}/{self.old}" if self.what == "branch" else self.old
+        return f"renamed {old} to {self.new}{as_before}"
+
+    @property
+    def answer(self) -> str:
+        """The name of what was changed."""
+        return self.conversation if self.what == "title" else self.new or ""
 
 
 def rename_title(repository: Repository, conversation: str, title: str) -> Renamed:
@@ -181,22 +209,49 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
 class ConversationDeleted(Result):
     """A conversation that was moved to the trash; with `dry_run` it would be, and `branch_names` are its branches."""
 
+    kind = "delete"
+
     conversation: ConversationId
     branches: int
     operation: OperationId | None
-    dry_run: bool = False
-    branch_names: tuple[BranchName, ...] = ()
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
+    branch_names: tuple[BranchName, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    def sentence(self) -> str:
+        """Which conversation was deleted."""
+        what = f"{self.conversation} with {counted(self.branches, 'branch')}"
+        return f"would delete {what}: {', '.join(self.branch_names)}" if self.dry_run else f"deleted {what}"
+
+    @property
+    def answer(self) -> str:
+        """The id; after a dry run the branches."""
+        names = [f"{self.conversation}/{branch}" for branch in self.branch_names]
+        return "\n".join(names) if self.dry_run else self.conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchDeleted(Result):
     """A branch that was moved to the trash, or with `dry_run` would be, and its last tip."""
 
+    kind = "delete-branch"
+
     conversation: ConversationId
     branch: BranchName
     tip: Oid
     operation: OperationId | None
-    dry_run: bool = False
+    dry_run: bool = field(default=False, metadata=OMIT_EMPTY)
+
+    @property
+    def sentence(self) -> str:
+        """Which branch was deleted, and its last tip."""
+        place, tip = f"{self.conversation}/{self.branch}", short_id(self.tip)
+        return f"would delete {place} (it is at {tip})" if self.dry_run else f"deleted {place} (it was at {tip})"
+
+    @property
+    def answer(self) -> str:
+        """The name."""
+        return f"{self.conversation}/{self.branch}" if self.dry_run else self.branch
 
 
 class DeletedRow(NamedTuple):
@@ -213,7 +268,22 @@ class DeletedRow(NamedTuple):
 class DeletedList(Result):
     """The conversations in the trash, the one deleted last first."""
 
+    rows_in = "deleted"
+    columns = (
+        Column("id", "ID"),
+        Column("title"),
+        Column("branches", form="count"),
+        Column("deleted_at", form="time"),
+        Column("operation", form="id"),
+    )
+    empty = "The trash is empty."
+
     deleted: tuple[DeletedRow, ...]
+
+    @property
+    def next_step(self) -> str:
+        """How to restore one."""
+        return "restore one: scopes undo OPERATION" if self.deleted else ""
 
 
 def list_deleted(repository: Repository) -> DeletedList:

@@ -9,14 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice, takewhile
 from operator import attrgetter
 from shlex import quote
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from scopes.clock import creation_time, known_seconds, last_activity, parse_time
+from scopes.clock import Time, creation_time, known_seconds, last_activity, parse_time
 from scopes.conversation.log import LogEntry
 from scopes.errors import Ambiguous, Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
@@ -81,7 +81,7 @@ from scopes.model.conversation import BranchEntry, Root, branch_id
 from scopes.model.encoding import encode_component
 from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
-from scopes.result import Note, RawDocument, Result
+from scopes.result import HIDDEN, OMIT_EMPTY, Note, RawDocument, Result, shown
 from scopes.store.config import DEFAULT_REMOTE, find_default, list_family, read_addresses, read_gone, read_setting
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit, read_commit
@@ -159,8 +159,25 @@ RECENT = 3
 _ANSWERS_TRIED = 5  # messages of agents whose models and tokens are looked at
 
 
+_REASONS: Final = {  # briefly, and in full
+    "synthetic": ("nobody wrote on it", "no fork: no user or agent messages"),
+    "interrupted": ("interrupted", "no fork: an answer that was interrupted, and nothing after it"),
+    "edited": ("prompt edited", "the prompt was edited or sent again in the session, before an answer"),
+    "rewound": ("session rewound", "the session was rewound to before this prompt"),
+    "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
+}
+
+
+def branch_reason(reason: str, session: str | None = None, *, brief: bool = False) -> str:
+    """Return why a branch exists, or was not continued."""
+    if session is not None:
+        return "another session" if brief else f"from session {session}"
+    short, full = _REASONS.get(reason, (reason, reason))
+    return short if brief else full
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BranchRow(Result):
+class BranchRow:
     """One branch.
 
     Attributes:
@@ -184,15 +201,31 @@ class BranchRow(Result):
     parent: BranchName | None
     status: str
     active: bool
-    created_at: str | None
+    created_at: Time | None
     last_activity: str | None
     compactions: int = 0
     interrupts: int = 0
-    newer: int | None = None
+    newer: int | None = field(default=None, metadata=HIDDEN)
     reason: str | None = None
     session: str | None = None
     sub_agent: SubAgent | None = None
-    remotes: tuple[RemoteState, ...] = ()
+    remotes: tuple[RemoteState, ...] = field(default=(), metadata=OMIT_EMPTY)
+
+    @property
+    @shown
+    def summary(self) -> dict[str, object] | None:
+        """Whether its last summary is stale (S4-47)."""
+        return None if self.newer is None else {"stale": self.newer > 0, "newer_messages": self.newer}
+
+    @property
+    def star(self) -> str:
+        """A star at the active branch."""
+        return "*" if self.active else ""
+
+    @property
+    def why(self) -> str:
+        """Why an import made the branch."""
+        return "" if self.reason is None else branch_reason(self.reason, self.session)
 
 
 class OpenMerge(NamedTuple):

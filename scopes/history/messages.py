@@ -29,7 +29,7 @@ from scopes.model.message import (
     participant_claim,
     text_parts,
 )
-from scopes.sanitize import SUBJECT_LENGTH
+from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import (
@@ -121,6 +121,21 @@ class MessageHeader(NamedTuple):
     def shown_subject(self) -> str:
         """The subject that people see: of a merge of scopes with its branches, which are not in the commit."""
         return self.subject if self.title is None else self.title
+
+    @property
+    def who(self) -> str:
+        """The name of the author that people see: `SYSTEM` for the system."""
+        return shown_author(self)
+
+    @property
+    def when(self) -> str | None:
+        """The time that people see."""
+        return display_time(self)
+
+    @property
+    def line(self) -> str:
+        """The subject that people see, with an ellipsis if the commit has only its beginning."""
+        return mark_cut(self.shown_subject)
 
     def document(self) -> dict[str, object]:
         """Return the message as a JSON object. `kind` is there for older scripts; `message_kind` is the same."""

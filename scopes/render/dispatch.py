@@ -25,16 +25,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _RESULTS_OF: dict[str, str] = {
     "acp_events": "AcpLog AcpStats",
     "bisect": "Bisection",
-    "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
     "claims": "BlameList",
     "collaborations": "CollaborationReport",
     "conflicts": "ConflictList ConflictResolved ConflictView",
     "context": "Budget Context HistoryBlock",
     "context_diff": "ContextDifference",
-    "conversation": (
-        "BranchDeleted BranchRow ConversationCreated ConversationDeleted ConversationView DeletedList Renamed"
-    ),
+    "conversation": "ConversationView",
     "diff": "Difference",
     "diff_commit": "CommitAccount",
     "list": "ConversationList",

@@ -13,12 +13,11 @@ from scopes.render import view as plain_view
 from scopes.render.color import Style
 from scopes.render.document import keys_of, plain
 from scopes.render.relative_time import ago
+from scopes.render.text.phrases import UNDO_HINT, UNKNOWN_TIME, full_time
 from scopes.render.view import Span, View
 from scopes.result import Column, Lines, Result, format_size, short_id
 from scopes.sanitize import PRESENTATION, clean, clean_line
 
-UNDO_HINT = "undo with: scopes undo"
-_UNKNOWN_TIME = "-"
 _ID = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[a-z2-7]{26})(?![\w-])")  # which people see shortened
 _MAX_LINES = 20  # of a list on a terminal
 _STYLES: dict[str, Style] = {"id": "id", "branch": "branch", "time": "time"}
@@ -30,9 +29,7 @@ _WORDS: dict[Style, str] = {
 }
 _STATES: dict[str, Style] = {word: style for style, words in _WORDS.items() for word in words.split()}
 _RIGHT = frozenset({"count", "size", "money", "share"})
-_WHOLE = frozenset(
-    {"id", "branch", "time", "count", "size", "money", "share", "state"}
-)  # never shortened for want of room
+_WHOLE = _RIGHT | {"id", "branch", "time", "state"}  # never shortened for want of room
 _WRAPPED = frozenset({"prose", "path"})
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
 
@@ -172,7 +169,8 @@ def _write_lines(result: Result, view: View) -> None:
     below = [pair for pair in found if pair[0].form in {"body", "lines"}]
     lines = [pair for pair in found if pair not in below]
     if view.terminal:
-        view.draw(_grid([(column.heading, _line_cell(value, column, now)) for column, value in lines]))
+        view.draw(_grid([(column.heading, full_time(view, value) if column.form == "time" else
+                          terminal_cell(value, column, now)) for column, value in lines]))  # fmt: skip
     else:
         for column, value in lines:
             view.line(f"{column.heading}: {_joined(value) or pipe_text(value, column)}")
@@ -236,7 +234,7 @@ def pipe_text(value: Any, column: Column) -> str:
     """Return the value of a column as text for a pipe: whole ids, times in UTC, numbers without commas."""
     match value:
         case None:
-            return _UNKNOWN_TIME if column.form == "time" else ""
+            return UNKNOWN_TIME if column.form == "time" else ""
         case _ if column.form == "json":
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         case bool():
@@ -287,15 +285,6 @@ def _joined(value: Any) -> str:
         return ""
     words = [item if isinstance(item, str) else f"{item:,}" for item in items]
     return ", ".join(map("{}: {}".format, value, words) if isinstance(value, dict) else words)
-
-
-def _line_cell(value: Any, column: Column, now: int) -> Span:
-    """Return a value that has a line to itself: times are exact."""
-    cell = terminal_cell(value, column, now)
-    if column.form != "time":
-        return cell
-    exact = clean_line(pipe_text(value, column))
-    return Span(exact if exact.startswith(cell.text) else f"{exact} ({cell.text})", cell.style)
 
 
 def _number(value: Any, form: str) -> str:

@@ -174,7 +174,7 @@ def test_what_a_log_of_n_messages_shows_is_what_is_taken_back(merged, count):
     """D13: -n 3 took back 4 across a merge."""
     before, last = shown(merged), shown(merged, count)
     planned = rewind(merged, "conv-001/main", count=count, dry_run=True)
-    assert [head.id for head in planned.removed] == last
+    assert planned.removed == last
     assert shown(merged) == before
     assert rewind(merged, "conv-001/main", count=count).messages == count
     assert shown(merged) == before[count:]
@@ -203,6 +203,6 @@ def test_a_dry_run_lists_the_messages_and_changes_nothing(repository):
     drawn = history(repository, "main: a b c")
     before, log_before = refs(repository), list_operations(repository)
     planned = rewind(repository, "conv-001", to="main~2", dry_run=True)
-    assert [head.id for head in planned.removed] == [drawn.ids["c"], drawn.ids["b"]]
+    assert planned.removed == [drawn.ids["c"], drawn.ids["b"]]
     assert (planned.messages, planned.message, planned.operation, planned.dry_run) == (2, drawn.ids["a"], None, True)
     assert (refs(repository), list_operations(repository)) == (before, log_before)

@@ -38,6 +38,7 @@ from scopes.conversation.branch import (
     BranchSwitched,
     Tagged,
     TagList,
+    TagRow,
 )
 from scopes.conversation.changes import BlameList, BlameRow, Change, ChangeLog
 from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
@@ -1030,10 +1031,10 @@ SAMPLES = {
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
     "show": {
-        "stale": branch("main", 12, 12, newer=5),
-        "diverged": branch("main", 12, 12, remotes=(RemoteState("origin/main", 2, 1234),)),
-        "behind": branch("main", 12, 12, remotes=(RemoteState("origin/main", 0, 1),)),
-        "summarized": branch("main", 12, 12, newer=0, active=True),
+        "stale": replace(VIEW, branches=(branch("main", 12, 12, newer=5),)),
+        "diverged": replace(VIEW, branches=(branch("main", 12, 12, remotes=(RemoteState("origin/main", 2, 1234),)),)),
+        "behind": replace(VIEW, branches=(branch("main", 12, 12, remotes=(RemoteState("origin/main", 0, 1),)),)),
+        "summarized": replace(VIEW, branches=(branch("main", 12, 12, newer=0, active=True),)),
         "show": VIEW,
         "shared": replace(
             VIEW, branches=(branch("main", 3, 3, remotes=(RemoteState("origin/main", 0, 0), RemoteState("b/main", 2, 0))),)
@@ -1045,7 +1046,6 @@ SAMPLES = {
         )),
         "show-redacted": replace(EMPTY_VIEW, redacted=RedactedCopy("conv-002", "conv-001")),
         "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
-        "one-branch": BRANCHES[1],
         "show-in-progress": replace(
             EMPTY_VIEW, in_progress=(OpenMerge("merge", "fix", "main", RESOLUTION, 1, "3f2a" * 10),)
         ),
@@ -1093,7 +1093,7 @@ SAMPLES = {
         ),
         "rewind-dry-run": BranchRewound(
             conversation=CONVERSATION, branch="main", messages=2, old=oid("callit"), new=oid("root"), message=None,
-            operation=None, dry_run=True, removed=(CALL, PROMPT),
+            operation=None, dry_run=True, heads=(CALL, PROMPT),
         ),
         "rewound-nowhere": BranchRewound(
             conversation=CONVERSATION, branch="main", messages=0, old=oid("prompt"), new=oid("prompt"), message=PROMPT.id, operation=None
@@ -1721,7 +1721,7 @@ SAMPLES = {
     "tag": {
         "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),
         "removed": Tagged(conversation=CONVERSATION, tag="good", oid=None, operation=OPERATION),
-        "list": TagList(conversation=CONVERSATION, tags=(("good", CALL), ("v1", PROMPT))),
+        "list": TagList(conversation=CONVERSATION, tags=(TagRow("good", CALL), TagRow("v1", PROMPT))),
         "empty-list": TagList(conversation=CONVERSATION, tags=()),
     },
     "store": {

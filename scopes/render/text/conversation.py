@@ -6,7 +6,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.clock import in_seconds, now_nanoseconds
-from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
+from scopes.conversation.show import BranchRow, ConversationView, OpenMerge, branch_reason
 from scopes.history.messages import NO_TEXT, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago, day_and_minute, day_of, minute_of
@@ -15,19 +15,15 @@ from scopes.render.text.phrases import (
     UNKNOWN_TIME,
     WIDE,
     author,
-    branch_reason,
     ending_mark,
-    identifier,
-    short_time,
     stale_mark,
     sub_agent_label,
     subject,
     summarize,
     write_field,
     write_hint,
-    write_outcome,
 )
-from scopes.render.view import Column, Span, View
+from scopes.render.view import Span, View
 from scopes.result import counted
 from scopes.sanitize import clean_line
 
@@ -35,13 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scopes.conversation.log import LogEntry
-    from scopes.conversation.new_rename_delete import (
-        BranchDeleted,
-        ConversationCreated,
-        ConversationDeleted,
-        DeletedList,
-        Renamed,
-    )
 
 _KEY_WIDTH = len("Directory: ")
 _TITLE = 50  # characters of a title beside other facts
@@ -168,92 +157,6 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
     if result.continues is not None:
         conversation, message = result.continues
         yield "Continues", Span(conversation or "a conversation of another store", "id"), f", up to message {message}"
-
-
-@render_text.register
-def render_branch_summary(result: BranchRow, view: View) -> None:
-    """Write one branch as a line of the tree."""
-    view.line(*_branch_spans(result, view))
-
-
-@render_text.register
-def render_conversation_created(result: ConversationCreated, view: View) -> None:
-    """Write the id of the new conversation."""
-    name = Span(result.id, "id")
-    title = () if result.title is None else (": ", result.title)
-    write_outcome(view, name, "created ", name, *title, operation=result.operation)
-
-
-@render_text.register
-def render_renamed(result: Renamed, view: View) -> None:
-    """Write the old and the new name."""
-    new = result.new or ""
-    if result.what == "title":
-        title = f": {new}" if new else " has no title now"
-        sentence: tuple[str | Span, ...] = (Span(result.conversation, "id"), title)
-    elif result.what == "branch":
-        old = Span(f"{result.conversation}/{result.old}", "branch")
-        sentence = ("renamed ", old, " to ", Span(new, "branch"))
-    else:
-        sentence = ("renamed ", Span(result.old or "", "id"), " to ", Span(new, "id"))
-    unchanged = () if result.operation is not None else (" (as before)",)
-    name = result.conversation if result.what == "title" else new
-    write_outcome(view, name, *sentence, *unchanged, operation=result.operation)
-
-
-@render_text.register
-def render_conversation_deleted(result: ConversationDeleted, view: View) -> None:
-    """Write which conversation was deleted."""
-    name = Span(result.conversation, "id")
-    branches = counted(result.branches, "branch")
-    if result.dry_run:
-        if view.terminal:
-            view.sentence("would delete ", name, f" with {branches}: ", ", ".join(result.branch_names))
-        else:
-            view.rows((Column("Branch"),), ((f"{result.conversation}/{branch}",) for branch in result.branch_names))
-        return
-    write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
-
-
-@render_text.register
-def render_deleted_list(result: DeletedList, view: View) -> None:
-    """Write the conversations in the trash, and how to restore one."""
-    columns = (
-        Column("ID", "id"),
-        Column("Title", flexible=True),
-        Column("Branches", align="right"),
-        Column("Deleted at", "time"),
-        Column("Operation", "id"),
-    )
-    rows = (
-        (
-            row.id,
-            row.title or "",
-            str(row.branches),
-            short_time(view, row.deleted_at),
-            identifier(view, row.operation),
-        )
-        for row in result.deleted
-    )
-    if view.terminal and not result.deleted:
-        view.line("The trash is empty.")
-        return
-    view.rows(columns, rows, title="Deleted Conversations")
-    if view.terminal and result.deleted:
-        write_hint(view, "restore one: scopes undo OPERATION")
-
-
-@render_text.register
-def render_branch_deleted(result: BranchDeleted, view: View) -> None:
-    """Write which branch was deleted, and its last tip."""
-    place = Span(f"{result.conversation}/{result.branch}", "branch")
-    tip = identifier(view, result.tip)
-    if result.dry_run and view.terminal:
-        view.line("would delete ", place, " (it is at ", tip, ")")
-    elif result.dry_run:
-        view.rows((Column("Branch"),), ((place,),))
-    else:
-        write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
 
 
 def _recent_line(entry: LogEntry, view: View) -> tuple[str | Span, ...]:

@@ -20,13 +20,6 @@ SHORT_ID_LENGTH = 8
 WIDE = 100  # columns of a terminal that has room for more than the essentials
 UNKNOWN_TIME = "-"
 UNDO_HINT = "undo with: scopes undo"
-_BRANCH_REASONS = {  # briefly, and in full
-    "synthetic": ("nobody wrote on it", "no fork: no user or agent messages"),
-    "interrupted": ("interrupted", "no fork: an answer that was interrupted, and nothing after it"),
-    "edited": ("prompt edited", "the prompt was edited or sent again in the session, before an answer"),
-    "rewound": ("session rewound", "the session was rewound to before this prompt"),
-    "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
-}
 
 
 def identifier(view: View, full: str) -> Span:
@@ -76,14 +69,6 @@ def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
     """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
     parts = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
     return Span(" ".join(filter(None, parts)), "branch")
-
-
-def branch_reason(reason: str, session: str | None = None, *, brief: bool = False) -> str:
-    """Return why a branch exists, or was not continued; `reason` is one of `branch_reasons`."""
-    if session is not None:
-        return "another session" if brief else f"from session {session}"
-    short, full = _BRANCH_REASONS.get(reason, (reason, reason))
-    return short if brief else full
 
 
 def stale_mark(newer: int | None) -> tuple[Span, ...]:

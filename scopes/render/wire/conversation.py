@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING
 from scopes.clock import utc
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import heading_fields, signature_fields, staleness
+from scopes.render.document import plain
+from scopes.render.wire.fields import heading_fields, signature_fields
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.new_rename_delete import (
-        BranchDeleted,
-        ConversationCreated,
-        ConversationDeleted,
-        DeletedList,
-        Renamed,
-    )
-    from scopes.conversation.show import BranchRow, ConversationView
+    from scopes.conversation.show import ConversationView
     from scopes.conversation.stats import Stats
     from scopes.history.activity import Tokens
 
@@ -49,102 +43,11 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         branch=result.branch,
         redacted=None if result.redacted is None else without_none(original=result.redacted.original),
         in_progress=[without_none(**each._asdict()) for each in result.in_progress] or None,
-        branches=[branch_object(branch) for branch in result.branches],
+        branches=plain(result.branches),
         recent=[
             header_object(each.head) | without_none(ending=each.ending) | signature_fields(each.signature)
             for each in result.recent
         ],
-    )
-
-
-@to_wire.register
-def format_branch_summary(result: BranchRow) -> dict[str, object]:
-    """Return one branch."""
-    return {"kind": "branch", **branch_object(result)}
-
-
-def branch_object(branch: BranchRow) -> dict[str, object]:
-    """Return a branch: `messages` counts its own messages, `total` all that are reachable from its tip."""
-    return without_none(
-        name=branch.name,
-        messages=branch.messages,
-        total=branch.total,
-        tip=branch.tip,
-        fork=branch.fork,
-        purpose=branch.purpose,
-        agent=branch.agent,
-        parent=branch.parent,
-        status=branch.status,
-        reason=branch.reason,
-        session=branch.session,
-        active=branch.active,
-        created_at=utc(branch.created_at),
-        last_activity=branch.last_activity,
-        summary=staleness(branch.newer) or None,
-        compactions=branch.compactions,
-        interrupts=branch.interrupts,
-        sub_agent=None if branch.sub_agent is None else without_none(**branch.sub_agent._asdict()),
-        remotes=[state._asdict() for state in branch.remotes] or None,
-    )
-
-
-@to_wire.register
-def format_conversation_created(result: ConversationCreated) -> dict[str, object]:
-    """Return the new conversation."""
-    return without_none(
-        kind="conversation",
-        id=result.id,
-        uuid=result.uuid,
-        title=result.title,
-        participants=list(result.participants),
-        active_branch=result.branch,
-        operation=result.operation,
-    )
-
-
-@to_wire.register
-def format_renamed(result: Renamed) -> dict[str, object]:
-    """Return the old and the new name; an absent title means that there is none."""
-    return without_none(
-        kind="rename",
-        conversation=result.conversation,
-        what=result.what,
-        old=result.old,
-        new=result.new,
-        operation=result.operation,
-    )
-
-
-@to_wire.register
-def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object]:
-    """Return the conversation that was moved to the trash."""
-    return without_none(
-        kind="delete",
-        conversation=result.conversation,
-        branches=result.branches,
-        operation=result.operation,
-        dry_run=result.dry_run or None,
-        branch_names=list(result.branch_names) if result.dry_run else None,
-    )
-
-
-@to_wire.register
-def format_deleted_list(result: DeletedList) -> dict[str, object]:
-    """Return the conversations in the trash."""
-    rows = [without_none(**row._asdict()) for row in result.deleted]
-    return {"kind": "deleted-list", "deleted": rows}
-
-
-@to_wire.register
-def format_branch_deleted(result: BranchDeleted) -> dict[str, object]:
-    """Return the branch that was moved to the trash and its last tip."""
-    return without_none(
-        kind="delete-branch",
-        conversation=result.conversation,
-        branch=result.branch,
-        tip=result.tip,
-        operation=result.operation,
-        dry_run=result.dry_run or None,
     )
 
 

@@ -7,12 +7,11 @@ from rich.cells import cell_len
 
 from scopes.conversation.branch import BranchList
 from scopes.conversation.log import LogEntry
-from scopes.conversation.show import Continued, OpenMerge
+from scopes.conversation.show import Continued, OpenMerge, branch_reason
 from scopes.history.sessions import SubAgent
 from scopes.ids import ConversationId
 from scopes.model.message import Part
 from scopes.render.dispatch import to_wire
-from scopes.render.text.phrases import branch_reason
 from scopes.render.view_options import ViewOptions
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import BRANCHES, EMPTY_VIEW, VIEW, body, branch, head
@@ -105,9 +104,13 @@ def test_no_line_is_wider_than_the_terminal(at_one_moment):
 def test_sub_agents_compactions_and_interrupts_are_named(at_one_moment):
     sub_agent = SubAgent("explorer", "k3x9abcdefgh")
     row = branch("subagent/a1", 3, 3, parent="main", compactions=1, interrupts=2, sub_agent=sub_agent)
-    assert seen(row) == "subagent/a1 (3 messages) · 1 compaction · 2 interrupts · ⮡ sub-agent explorer of k3x9abcd\n"
+    shown = seen(replace(VIEW, branches=(row,)), 120)
+    assert (
+        "subagent/a1 (3 messages) · 1 compaction · 2 interrupts · ⮡ sub-agent explorer of k3x9abcd · from main\n"
+        in shown
+    )
     unknown = replace(row, compactions=0, interrupts=0, sub_agent=SubAgent(None, None))
-    assert seen(unknown) == "subagent/a1 (3 messages) · ⮡ sub-agent\n"
+    assert "subagent/a1 (3 messages) · ⮡ sub-agent\n" in seen(replace(VIEW, branches=(unknown,)))
 
 
 def test_recent_activity_prints_what_was_called(at_one_moment):
@@ -188,16 +191,15 @@ def test_a_long_branch_name_hides_the_total():
     ],
 )
 def test_a_branch_that_an_import_made_prints_why_it_exists(reason, words, brief, at_one_moment):
-    """In `show` and in `branch`, in a pipe in full and on a narrow terminal briefly; a narrow table has the column too."""
+    """In `show` and in `branch`, in a pipe in full and on a narrow terminal briefly."""
     session = "019d-77" if reason == "other-session" else None
     row = branch("fork/a1", 3, 3, parent="main", reason=reason, session=session)
+    view = replace(VIEW, branches=(row,))
     listed = BranchList(conversation=ConversationId("conv-001"), branches=(branch("main", 1, 1), row))
-    assert words in piped(row)
+    assert words in piped(view)
     assert piped(listed).splitlines()[1].endswith(f"\tmain\t{branch_reason(reason, session)}")
-    assert words in seen(row, 120)
-    assert brief in seen(row, 80)
-    assert brief in seen(listed, 80)
-    assert "Reason" not in seen(replace(listed, branches=listed.branches[:1]), 80)
+    assert words in seen(view, 160)
+    assert brief in seen(view, 80)
 
 
 @pytest.mark.parametrize(

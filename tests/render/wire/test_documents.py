@@ -254,7 +254,7 @@ def test_a_resolution_is_whole():
 
 def test_a_branch_counts_compactions_and_interrupts_and_names_its_sub_agent():
     """What `show` prints after a branch is in its JSON, too."""
-    plain = document(branch("main", 3, 3))
+    plain = document(VIEW)["branches"][0]
     assert (plain["compactions"], plain["interrupts"], "sub_agent" in plain) == (0, 0, False)
     sub_agent = SubAgent("explorer", "k3x9abcdefgh")
     row = branch("subagent/a1", 3, 3, compactions=1, interrupts=2, sub_agent=sub_agent)
