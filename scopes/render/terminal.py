@@ -104,17 +104,18 @@ class TerminalView(PlainView):
         self.height = height
         self._console = Console(file=io.StringIO(), width=width, legacy_windows=False, theme=_MARKDOWN, _environ={})
         self._colors = ColorSystem.STANDARD if color else None
+        self._points = 0 if unicode else 2  # cells that an ellipsis takes besides its first
 
     def cut(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line, cut at its end with an ellipsis if it is too long."""
         text = _text(parts)
-        text.truncate(max(self.width - indent, 1), overflow="ellipsis")
+        text.truncate(max(self.width - indent - self._points, 1), overflow="ellipsis")
         self._write_text(text, indent)
 
     def pair(self, left: Parts, right: Parts, *, at: int | None = None, indent: int = 0) -> None:
         """Write one line of two parts, the left one cut so that the right one can be seen."""
         first, last = _text(left), _text(right)
-        room = self.width - indent
+        room = self.width - indent - self._points
         last.truncate(max(room - _MIN_WIDTH, 1), overflow="ellipsis")
         taken = max(last.cell_len, at or 0)
         first.truncate(max(room - taken - 1, 1) if right else room, overflow="ellipsis")
@@ -174,7 +175,7 @@ class TerminalView(PlainView):
         boxed: bool = False,
     ) -> None:
         """Write a table, with `boxed` in a box that has its title in it; all rows are read first."""
-        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="")
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP + self._points, 0, 0), header_style="")
         table.expand = any(column.fills for column in columns)
         for column in columns:
             if not column.hidden:

@@ -84,7 +84,7 @@ def test_a_terminal_without_utf8_gets_signs_of_ascii():
     view = TerminalView(pieces.append, width=40, color=False, unicode=False)
     view.line("❯ → ✓ ✗ ● · │├└─")
     view.cut("word " * 20)
-    assert "".join(pieces) == "> -> ok FAIL * - ||`-\n" + ("word " * 20)[:39] + "...\n"
+    assert "".join(pieces) == "> -> ok FAIL * - ||`-\n" + ("word " * 20)[:37] + "...\n"
 
 
 def test_code_in_markdown_is_not_blue():

@@ -71,9 +71,11 @@ def _report_finding(finding: Finding, view: View, width: int) -> None:
     level = Span(f"{finding.level:<{_LEVEL}} ", _STYLES.get(finding.level, "dim"))
     view.hanging(finding.message, _remark(finding), start=(sign, level, Span(f"{finding.rule:<{width}}  ", "key")))
     for event in finding.events:
-        place = event.message if event.path is None else f"{event.path}:{event.line}"
-        start = Span(f"{place[:SHORT_ID_LENGTH] if event.path is None else place:<{width}}  ", "dim")
-        view.hanging(Span(event.text), start=(" " * (_LEVEL + 3), start))
+        place = event.message[:SHORT_ID_LENGTH] if event.path is None else f"{event.path}:{event.line}"
+        if len(place) > width:
+            view.line(Span(place, "dim"), indent=_LEVEL + 3)
+            place = ""
+        view.hanging(event.text, start=(Span(f"{place:<{width}}  ", "dim"),), indent=_LEVEL + 3)
     if finding.cure and finding.counts:
         view.hanging(finding.cure, start=(" " * (_LEVEL + 3), Span(f"{'do':<{width}}  ", "key")))
 
