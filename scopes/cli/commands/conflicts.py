@@ -195,7 +195,7 @@ def _resolve_all(invocation: Invocation, found: Sequence[tuple[str, str]], how: 
 def _walk(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolution) -> int:
     """Ask a person about each conflict; what is left stays open, and the last answer finishes what was stopped."""
     repository, left = invocation.repository(), 0
-    invocation.hints = False  # each line would name a command in the place of a letter
+    invocation.quiet = True  # each line would name a command in the place of a letter
     for number, (conversation, conflict) in enumerate(found, start=1):
         view = _view(repository, conversation, conflict)
         invocation.show(view)
