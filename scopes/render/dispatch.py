@@ -23,9 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The modules in `text`, and the names of the Result classes that each of them renders.
 _RESULTS_OF: dict[str, str] = {
-    "acp_events": "AcpLog AcpStats",
     "agents": "AgentCard AgentChanged AgentList AgentView Delivered Inbox Routed",
-    "bisect": "Bisection",
     "changes": "Change ChangeLog",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
     "claims": "BlameList CandidateDismissed CandidateList DecisionAccepted DecisionList DecisionWithdrawn FileList",
@@ -50,10 +48,7 @@ _RESULTS_OF: dict[str, str] = {
     "range_diff": "RangeDifference",
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
     "search": "Search SearchCoverage SearchHit",
-    "show_commits": "ConversationCommits",
-    "stats": "Stats",
     "statusline": "UsageStatus",
-    "tokens": "RanksFetched TokenCount TokenStatus",
     "usage": "Usage",
     "why": "Why WhyLines",
 }
@@ -64,8 +59,6 @@ WIRE_OF: dict[str, str] = {
     "changes": "operations",
     "log": "message",
     "search": "message",
-    "stats": "conversation",
-    "tokens": "context",
 }
 
 

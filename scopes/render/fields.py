@@ -20,12 +20,9 @@ Row = Mapping[str, Any]
 
 # The key with the rows of a document; of other documents it is the last list of a kind that ends in `-list`.
 _ROWS = {
-    "acp-log": "events",
-    "acp-stats": "agents",
     "blame": "rows",
     "usage": "rows",
     "change-log": "changes",
-    "conversation-commits": "commits",
     "conversation-list": "conversations",
     "decision-candidates": "candidates",
     "file-list": "files",
@@ -41,7 +38,6 @@ _ROWS = {
     "proposed-fact-list": "proposals",
     "range-diff": "pairs",
     "search": "messages_found",
-    "token-status": "encodings",
 }
 # Lists of a document or of its rows, each entry of which is a row together with the rest of it.
 _JOINED = {"conversation-commits": ("links",), "why": ("answers", "candidates")}
