@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 
@@ -14,7 +14,7 @@ from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.history.messages import read_body, walk_headers_newest_first
 from scopes.history.names import resolve_revision
 from scopes.regular_file import write_private_file
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, Rows, counted, format_size, named, shown
 from scopes.store.repository import Repository
 from scopes.tokens.count import ENCODINGS, RankFilePaths, RankFileRow, TokenizerChoice, walk_rank_files
 
@@ -25,6 +25,8 @@ _BATCH = 1000  # messages whose texts are in memory at once
 class TokenCount(Result):
     """The tokens of a text; of a conversation also its messages and the tokens by category of part."""
 
+    kind = "tokens"
+
     what: str
     tokens: int
     characters: int
@@ -32,6 +34,24 @@ class TokenCount(Result):
     encoding: str
     messages: int | None = None
     parts: Mapping[str, int] | None = None
+
+    @property
+    def sentence(self) -> list[str]:
+        """The count and how it was made; `~` marks an estimate."""
+        about = "" if self.method == "exact" else "~"
+        how = ", ".join(dict.fromkeys((self.encoding, self.method)))
+        parts = (self.parts or {}).items()
+        return [
+            f"{about}{self.tokens:,} tokens  {how}",
+            f"Text: {counted(self.characters, 'character')}",
+            "" if self.messages is None else f"Messages: {self.messages:,}",
+            *(f"{name.replace('_', ' ').capitalize()}: {about}{tokens:,}" for name, tokens in parts),
+        ]
+
+    @property
+    def answer(self) -> str:
+        """The number, an estimate with its mark."""
+        return f"{'' if self.method == 'exact' else '~'}{self.tokens}"
 
 
 def count_text(what: str, data: bytes, choice: TokenizerChoice) -> TokenCount:
@@ -83,9 +103,21 @@ def count_conversation(repository: Repository, where: str, choice: TokenizerChoi
 class RanksFetched(Result):
     """A rank file that was written to the cache; `size` is in bytes."""
 
+    kind = "token-data"
+
     encoding: str
     path: str
-    size: int
+    size: int = field(metadata=named("bytes"))
+
+    @property
+    def sentence(self) -> str:
+        """What was fetched."""
+        return f"Fetched {self.encoding} ({format_size(self.size)}) to {self.path}."
+
+    @property
+    def answer(self) -> str:
+        """The path."""
+        return self.path
 
 
 def fetch_ranks(paths: RankFilePaths, name: str, download: Callable[[str], bytes]) -> RanksFetched:
@@ -119,6 +151,17 @@ class EncodingRow:
     files: tuple[RankFileRow, ...]
 
     @property
+    @shown
+    def method(self) -> str:
+        """Whether counts are exact."""
+        return "exact" if self.exact else "estimate"
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """The origins of the files, and their paths."""
+        return [(each.origin, each.path if each.right else f"{each.path} (wrong hash)") for each in self.files]
+
+    @property
     def exact(self) -> bool:
         """Return True if one of the files can be used, so that counts are exact."""
         return any(file.right for file in self.files)
@@ -128,7 +171,19 @@ class EncodingRow:
 class TokenStatus(Result):
     """One row for each known encoding."""
 
+    rows_in = "encodings"
+    further = (Rows("rows", (Column("encoding"), Column("counts"), Column("from"), Column("file", form="path"))),)
+
     encodings: tuple[EncodingRow, ...]
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """A row for each rank file, and one for an encoding without a file."""
+        return [
+            {"encoding": each.name, "counts": each.method, "from": origin, "file": path}
+            for each in self.encodings
+            for origin, path in each.places or [("", "")]
+        ]
 
 
 def tokens_status(paths: RankFilePaths) -> TokenStatus:

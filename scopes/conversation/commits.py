@@ -34,7 +34,7 @@ from scopes.history.names import list_branch_tips, resolve_conversation
 from scopes.history.sessions import spawner_of
 from scopes.hosts.agents import import_hint
 from scopes.ids import ConversationId, MessageId
-from scopes.result import Note, Result, plural
+from scopes.result import Column, Note, Result, Rows, plural, short_id
 from scopes.store.graph import walk_newest_first
 from scopes.store.projects import find_worktree
 from scopes.store.repository import Repository
@@ -127,6 +127,18 @@ MAX_COMMITS: Final = 5_000  # of the project, the newest since the conversation 
 _BEFORE_SECONDS: Final = 3600
 
 
+_TURN: Final = ("commit", "authored", "role", "level", "turn", "message", "evidence", "subject", "state")
+
+
+def _in_turns(link: CodeLink) -> str:
+    numbers = [str(each.number) for each in link.turns] or ([] if link.turn is None else [str(link.turn)])
+    return f" in {plural(len(numbers), 'turn')} {', '.join(numbers)}" if numbers else ""
+
+
+def _evidence(link: CodeLink) -> str:
+    return "; ".join(each.text for each in link.evidence)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRow:
     """A commit of the project and what links it to the conversation, the surest link first.
@@ -143,13 +155,64 @@ class CommitRow:
     is_gone: bool = False
     replaced_by: CommitId | None = None
 
+    @property
+    def state(self) -> str:
+        """Whether the project still has it."""
+        if self.replaced_by is not None:
+            return f"replaced by {self.replaced_by}"
+        return "gone" if self.is_gone else "current"
+
+    @property
+    def short_state(self) -> str:
+        """The same with the beginning of a commit."""
+        return self.state if self.replaced_by is None else f"replaced by {short_id(self.replaced_by)}"
+
+    @property
+    def how(self) -> str:
+        """What links it to the conversation, as a person reads it."""
+        return "; ".join(f"{link.level} {link.role}{_in_turns(link)}: {_evidence(link)}" for link in self.links)
+
+    @property
+    def turns(self) -> Iterator[dict[str, object]]:
+        """A row for each turn of each link, or for a link whose turn is not known; each has the whole evidence."""
+        for link in self.links:
+            known: list[tuple[int | None, str | None]] = [(each.number, each.message) for each in link.turns]
+            for turn, message in known or [(link.turn, link.message)]:
+                yield {
+                    "commit": self.commit,
+                    "authored": self.authored or "",
+                    "role": link.role,
+                    "level": link.level,
+                    "turn": turn,
+                    "message": message,
+                    "evidence": _evidence(link),
+                    "subject": self.subject,
+                    "state": self.state,
+                }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationCommits(Result):
     """The commits of a conversation, oldest first."""
 
+    rows_in = "commits"
+    columns = (
+        Column("commit", form="id", on="terminal"),
+        Column("subject", on="terminal"),
+        Column("authored", form="time", on="terminal"),
+        Column("short_state", "State", "state", on="terminal"),
+        Column("how", form="below", on="terminal"),
+    )
+    further = (Rows("turns", tuple(Column(name, on="pipe") for name in _TURN)),)
+    empty = "No commit of this project is linked to the conversation."
+
     conversation: ConversationId
     commits: tuple[CommitRow, ...]
+
+    @property
+    def turns(self) -> list[dict[str, object]]:
+        """A row for each turn of each link of each commit."""
+        return [row for commit in self.commits for row in commit.turns]
 
 
 def show_commits(

@@ -38,8 +38,9 @@ from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.names import MAIN, Revision, list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.sessions import Ending, Following, ending_of, is_live, is_unanswered, may_have_ending, reader_notes
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.model.encoding import without_none
 from scopes.model.message import KINDS, Message, MessageKind, Part
-from scopes.result import Note, Result, Stream, few
+from scopes.result import Column, Note, Result, Stream, counted, few, shown
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, header_safe, read_commit
 from scopes.store.repository import Repository
@@ -515,6 +516,11 @@ class BisectPoint(NamedTuple):
     oid: Oid
     head: MessageHeader | None
 
+    def document(self) -> dict[str, object]:
+        """Return the JSON object."""
+        document: dict[str, object] = without_none(oid=self.oid, id=None if self.head is None else self.head.id)
+        return document
+
 
 class BisectStep(NamedTuple):
     """One run of the test; `role` is `good` or `bad` if it only checked that end of the line."""
@@ -524,6 +530,11 @@ class BisectStep(NamedTuple):
     code: int
     role: str | None = None
 
+    def document(self) -> dict[str, object]:
+        """Return the JSON object."""
+        role: dict[str, object] = {} if self.role is None else {"role": self.role}
+        return self.point.document() | {"verdict": self.verdict, "exit_code": self.code} | role
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bisection(Result):
@@ -532,6 +543,18 @@ class Bisection(Result):
     good, bad: the ends of the search. candidates: oldest first. steps: every run of the test, in order.
     """
 
+    kind = "bisect"
+    rows_in = "rows"
+    is_one_row = True
+    columns = (
+        Column("state", form="state"),
+        Column("id", "ID", "id"),
+        Column("author"),
+        Column("time", form="time"),
+        Column("text"),
+        Column("oid", "OID", on="template"),
+    )
+
     conversation: ConversationId
     good: BisectPoint
     bad: BisectPoint
@@ -539,6 +562,38 @@ class Bisection(Result):
     candidates: tuple[MessageHeader, ...]
     skipped: tuple[MessageHeader, ...]
     steps: tuple[BisectStep, ...]
+
+    @property
+    @shown
+    def found(self) -> bool:
+        """Whether the first bad message is known."""
+        return self.first_bad is not None
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """The first bad message; if skipped messages hide it, all that it may be."""
+        skipped = {head.oid for head in self.skipped}
+        heads = self.candidates if self.first_bad is None else (self.first_bad,)
+        return [
+            {
+                "state": "first-bad" if self.found else "skipped" if head.oid in skipped else "bad",
+                "id": head.id,
+                "author": head.who,
+                "time": head.when,
+                "text": head.subject,
+                "oid": head.oid,
+            }
+            for head in heads
+        ]
+
+    @property
+    def sentence(self) -> str:
+        """How it was found, or why it was not."""
+        steps = counted(len(self.steps), "step")
+        if self.found:
+            return f"first bad message of {self.conversation}, found in {steps}"
+        skipped = counted(len(self.skipped), "message")
+        return f"not decided after {steps}: {skipped} skipped; the first bad message is one of these"
 
     @property
     def exit_code(self) -> int:

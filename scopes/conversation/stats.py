@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from operator import attrgetter
+from typing import Final
 
 from scopes.clock import format_seconds, known_seconds
 from scopes.history.activity import Tokens, add_up, tokens_of
@@ -18,7 +19,7 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.encoding import file_leaf, relative_path
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
 from scopes.model.tools import is_refused
-from scopes.result import INLINE, OMIT_EMPTY, Column, Note, Result
+from scopes.result import INLINE, OMIT_EMPTY, Column, Note, Result, counted, shown
 from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
@@ -130,6 +131,19 @@ _WORKING = frozenset({"agent", "tool"})  # kinds of author
 _NO_REAL_TIME = frozenset({COPIED, "none"})  # precisions
 
 
+_FIGURES: Final = (
+    "branches", "messages", "characters", "files", "files_changed", "tool_calls", "first", "last", "duration_seconds",
+    "active_seconds", "authors", "kinds", "models", "tools", "tool_errors", "tool_refusals",
+)  # fmt: skip
+_DURATIONS: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
+
+
+def _duration(seconds: int) -> str:
+    """Return a duration in its largest unit."""
+    unit, length = next(((unit, length) for unit, length in _DURATIONS if seconds >= length), ("s", 1))
+    return f"{round(seconds / length, 1):g}{unit}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats(Result):
     """Counts over all branches, each message once. Mappings are sorted by count, then by name; times are RFC 3339.
@@ -141,8 +155,29 @@ class Stats(Result):
     `active_seconds` is the time in which agents and tools were working.
     """
 
+    columns = (
+        Column("place", "Conversation"),
+        Column("conversations", form="count"),
+        Column("title"),
+        Column("shown_messages", "Messages"),
+        Column("shown_characters", "Text"),
+        Column("period", "Time"),
+        Column("duration"),
+        Column("shown_files", "Files"),
+        Column("shown_calls", "Tool calls"),
+        Column("authors"),
+        Column("kinds"),
+        Column("models"),
+        Column("tools"),
+        Column("tool_errors", "Failed"),
+        Column("tool_refusals", "Refused"),
+        Column("shown_tokens", "Tokens", "lines"),
+    )
+
     conversation: ConversationId | None
-    conversations: int
+    branch: BranchName | None = None
+    heading: Heading | None = field(default=None, metadata=INLINE)
+    conversations: int | None
     branches: int
     messages: int
     characters: int
@@ -155,18 +190,75 @@ class Stats(Result):
     tools: Mapping[str, int]
     tool_errors: Mapping[str, int]
     tool_refusals: Mapping[str, int]
-    tokens: Mapping[str, Tokens]
+    tokens_by_model: Mapping[str, Tokens] = field(metadata=OMIT_EMPTY)
     first: str | None
     last: str | None
     duration_seconds: int | None
     active_seconds: int | None
-    branch: BranchName | None = None
-    heading: Heading | None = None
 
     @property
-    def all_tokens(self) -> Tokens | None:
+    @shown
+    def tokens(self) -> Tokens | None:
         """The tokens of all models together."""
-        return add_up(self.tokens.values())
+        return add_up(self.tokens_by_model.values())
+
+    @property
+    def place(self) -> str:
+        """The conversation, and the only branch that was counted."""
+        return "/".join(filter(None, (self.conversation, self.branch)))
+
+    @property
+    def shown_messages(self) -> str:
+        """The numbers of messages and branches."""
+        every = "all " if self.branches > 1 else ""
+        return f"{self.messages:,} on {every}{counted(self.branches, 'branch')}"
+
+    @property
+    def shown_characters(self) -> str:
+        """The length of the texts."""
+        return counted(self.characters, "character")
+
+    @property
+    def period(self) -> str:
+        """The times of the first and the last message."""
+        return f"{self.first} to {self.last}" if self.first and self.last else ""
+
+    @property
+    def duration(self) -> str:
+        """How long that is, and how much of it was work."""
+        work = f", {_duration(self.active_seconds)} active" if self.active_seconds else ""
+        return f"{_duration(self.duration_seconds)}{work}" if self.duration_seconds else ""
+
+    @property
+    def shown_files(self) -> str:
+        """The numbers of files."""
+        return f"{self.files:,}" + (f", {self.files_changed:,} changed" if self.files_changed else "")
+
+    @property
+    def shown_calls(self) -> str:
+        """The numbers of calls, and of those that failed or were refused."""
+        ends = (("failed", self.tool_errors), ("refused", self.tool_refusals))
+        return ", ".join([f"{self.tool_calls:,}", *(f"{sum(each.values()):,} {word}" for word, each in ends if each)])
+
+    @property
+    def shown_tokens(self) -> list[str]:
+        """The tokens of each model, and of several together."""
+        every = {"all": self.tokens} if len(self.tokens_by_model) > 1 and self.tokens else {}
+        return [
+            f"{model}: "
+            + ", ".join(
+                f"{name.replace('_', ' ')} {count:,}" for name, count in tokens._asdict().items() if count is not None
+            )
+            for model, tokens in {**self.tokens_by_model, **every}.items()
+        ]
+
+    @property
+    def figures(self) -> dict[str, object]:
+        """All counts."""
+        whose = ("conversation",) if self.conversation is not None else ("conversations",)
+        models = {model: tokens._asdict() for model, tokens in self.tokens_by_model.items()}
+        tokens = {} if self.tokens is None else {"tokens": {**self.tokens._asdict(), **models}}
+        return {name: getattr(self, name) for name in (*whose, *_FIGURES)} | tokens
 
 
 def stats(repository: Repository, where: str | None = None) -> Stats:
@@ -189,7 +281,7 @@ def stats(repository: Repository, where: str | None = None) -> Stats:
     hint = "messages and calls are counted, their tokens are not: import that session as well"
     return Stats(
         conversation=None if one is None else one.conversation,
-        conversations=len(scopes),
+        conversations=len(scopes) if one is None else None,
         branches=sum(len(scope.tips) for scope in scopes),
         messages=len(counts.seen),
         characters=counts.characters,
@@ -202,7 +294,7 @@ def stats(repository: Repository, where: str | None = None) -> Stats:
         tools=_sort_by_count(counts.tools),
         tool_errors=_sort_by_count(counts.errors),
         tool_refusals=_sort_by_count(counts.refusals),
-        tokens=dict(sorted(counts.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
+        tokens_by_model=dict(sorted(counts.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
         first=format_seconds(first) if first is not None else None,
         last=format_seconds(last) if last is not None else None,
         duration_seconds=last - first if first is not None and last is not None else None,

@@ -30,6 +30,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import PURGED, PURGED_TEXT, Message, Part, file_operations
 from scopes.model.tools import command_of, is_refused, summarize_calls, touches_of_call
+from scopes.result import shown
 from scopes.store.graph import is_ancestor
 from scopes.store.objects import Commit, Objects, one_line, read_commit
 from scopes.store.repository import Repository
@@ -49,6 +50,7 @@ class Tokens(NamedTuple):
     reasoning: int | None = None
 
     @property
+    @shown
     def input(self) -> int | None:
         """All input tokens, cached or not; None if unknown."""
         known = [count for count in (self.input_uncached, self.cache_read, self.cache_write) if count is not None]

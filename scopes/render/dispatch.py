@@ -23,8 +23,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The modules in `text`, and the names of the Result classes that each of them renders.
 _RESULTS_OF: dict[str, str] = {
-    "acp_events": "AcpLog AcpStats",
-    "bisect": "Bisection",
     "check": "Checked RuleExplained RuleList RuleTests RunComparison",
     "claims": "BlameList",
     "collaborations": "CollaborationReport",
@@ -41,10 +39,7 @@ _RESULTS_OF: dict[str, str] = {
     "range_diff": "RangeDifference",
     "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
     "search": "Search SearchCoverage SearchHit",
-    "show_commits": "ConversationCommits",
-    "stats": "Stats",
     "statusline": "UsageStatus",
-    "tokens": "RanksFetched TokenCount TokenStatus",
     "usage": "Usage",
     "why": "Why WhyLines",
 }
@@ -54,8 +49,6 @@ NOUN_OF = {name: noun for noun, names in _RESULTS_OF.items() for name in names.s
 WIRE_OF: dict[str, str] = {
     "log": "message",
     "search": "message",
-    "stats": "conversation",
-    "tokens": "context",
 }
 
 

@@ -20,17 +20,13 @@ Row = Mapping[str, Any]
 
 # The key with the rows of a document; of other documents it is the last list of a kind that ends in `-list`.
 _ROWS = {
-    "acp-log": "events",
-    "acp-stats": "agents",
     "usage": "rows",
-    "conversation-commits": "commits",
     "conversation-list": "conversations",
     "log": "messages",
     "fact-log": "cycles",
     "proposed-fact-list": "proposals",
     "range-diff": "pairs",
     "search": "messages_found",
-    "token-status": "encodings",
 }
 # Lists of a document or of its rows, each entry of which is a row together with the rest of it.
 _JOINED = {"conversation-commits": ("links",), "why": ("answers", "candidates")}

@@ -12,14 +12,14 @@ import re
 import sys
 from binascii import a2b_base64
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha1, sha256
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.regular_file import read_private_file
-from scopes.result import Note
+from scopes.result import Note, named
 from scopes.store.config import MODEL_SETTING, Setting
 from scopes.store.projects import cache_directory
 
@@ -94,7 +94,7 @@ class RankFileRow:
 
     path: str
     origin: str
-    right: bool
+    right: bool = field(metadata=named("valid"))
 
 
 def find_ranks(paths: RankFilePaths, encoding: Encoding) -> tuple[bytes | None, tuple[Note, ...]]:

@@ -94,9 +94,9 @@ def test_tokens_are_added_up_by_model(repository):
     spend(repository, "b", input_uncached=4, cache_read=100, output=6, reasoning=2)
     spend(repository, "c", model="m2", input_uncached=1000)
     seen = stats(repository, "conv-001")
-    assert list(seen.tokens) == ["m2", "m1"]
-    assert seen.tokens["m1"] == Tokens(2, 7, 100, None, 11, 2)
-    assert seen.all_tokens == Tokens(3, 1007, 100, None, 11, 2)
+    assert list(seen.tokens_by_model) == ["m2", "m1"]
+    assert seen.tokens_by_model["m1"] == Tokens(2, 7, 100, None, 11, 2)
+    assert seen.tokens == Tokens(3, 1007, 100, None, 11, 2)
 
 
 def test_tokens_of_a_message_on_several_branches_count_once(repository):
@@ -104,7 +104,7 @@ def test_tokens_of_a_message_on_several_branches_count_once(repository):
     spend(repository, "b", output=7)
     branch(repository, "conv-001", name="fix", start="main")
     spend(repository, "c", output=1)
-    assert stats(repository, "conv-001").all_tokens == Tokens(2, output=8)
+    assert stats(repository, "conv-001").tokens == Tokens(2, output=8)
 
 
 def test_failed_calls_are_counted_by_tool(repository):
@@ -145,7 +145,7 @@ def test_the_whole_store_is_counted_by_default(repository):
 
 def test_an_empty_store_has_nothing_to_count(repository):
     seen = stats(repository)
-    assert (seen.conversations, seen.messages, seen.all_tokens, seen.first) == (0, 0, None, None)
+    assert (seen.conversations, seen.messages, seen.tokens, seen.first) == (0, 0, None, None)
 
 
 def test_an_unknown_conversation_is_refused(repository):

@@ -25,8 +25,8 @@ KNOWN = {
 def test_the_tokens_of_a_real_transcript_are_the_recorded_ones(repository, name):
     import_sources(repository, find_sources(real_transcript(*name.split("/"))), FORMATS)
     seen = stats(repository, "conv-001")
-    assert seen.all_tokens == KNOWN[name]
-    assert sum(spent.answers for spent in seen.tokens.values()) == sum(seen.models.values())
+    assert seen.tokens == KNOWN[name]
+    assert sum(spent.answers for spent in seen.tokens_by_model.values()) == sum(seen.models.values())
     assert 0 < seen.active_seconds <= seen.duration_seconds
     assert 0 < sum(seen.tool_errors.values()) < seen.tool_calls == sum(seen.tools.values())
 
@@ -39,7 +39,7 @@ def test_several_real_transcripts_add_up_to_the_store(repository):
     alone = [stats(repository, f"conv-{number:03d}") for number in (1, 2, 3)]
     assert whole.conversations == len(alone)
     assert whole.messages == sum(one.messages for one in alone)
-    assert whole.all_tokens == Tokens(*(sum(filter(None, column)) for column in zip(*KNOWN.values(), strict=True)))
+    assert whole.tokens == Tokens(*(sum(filter(None, column)) for column in zip(*KNOWN.values(), strict=True)))
     assert whole.active_seconds == sum(one.active_seconds for one in alone)
 
 
@@ -58,4 +58,4 @@ def test_a_copied_history_is_counted_once_in_the_whole_store(repository, tmp_pat
     import_sources(repository, find_sources(str(tmp_path)), FORMATS)
     one, two, whole = stats(repository, "conv-001"), stats(repository, "conv-002"), stats(repository)
     assert (one.messages, two.messages, whole.messages) == (2, 4, 4)
-    assert [seen.all_tokens.output for seen in (one, two, whole)] == [5, 10, 10]
+    assert [seen.tokens.output for seen in (one, two, whole)] == [5, 10, 10]

@@ -35,7 +35,7 @@ def purge_line(repository, places, drawn):
 
 
 def requests_of(repository):
-    rows = list_merge_requests(repository, "conv-001", state="all").rows
+    rows = list_merge_requests(repository, "conv-001", state="all").merge_requests
     return [(row.request.title, row.request.message, row.request.source) for row in rows]
 
 
@@ -97,7 +97,7 @@ def test_a_request_loses_a_text_that_quotes_and_no_name_and_no_part_of_a_word(re
     where = made.conversation if is_own else history(repository, "main: y").conversation
     message = say(repository, f"{where}/main", text)
     purge(repository, PurgeRequest(conversation=where, messages=(message.id,)), places)
-    (row,) = list_merge_requests(repository, made.conversation, state="all").rows
+    (row,) = list_merge_requests(repository, made.conversation, state="all").merge_requests
     assert (row.request.title, row.request.message, row.request.requester) == (*left, "carol")
 
 

@@ -11,7 +11,7 @@ from scopes.conversation.show import show
 from scopes.history.handles import RedactedCopy, list_copies
 from scopes.purge.redact import redact
 from tests.cli.running import PRODUCT, scopes
-from tests.render.rendering import seen_lines
+from tests.render.rendering import piped
 from tests.support.history import history, say
 from tests.support.planted import KINDS
 from tests.support.remotes import add, make_bare, push_to
@@ -33,7 +33,7 @@ def listed(store, *words):
 
 def test_show_says_of_what_a_copy_is_one(copied):
     assert show(copied, "conv-002").redacted == RedactedCopy("conv-002", "conv-001")
-    assert "Copy of:   conv-001, with its secrets masked" in seen_lines(show(copied, "conv-002"))
+    assert "Copy of:   conv-001, with its secrets masked" in piped(show(copied, "conv-002")).splitlines()
     assert {show(copied, name).redacted for name in ("conv-001", "conv-003")} == {None}
 
 
@@ -50,7 +50,7 @@ def test_an_original_is_found_by_what_it_is_called_now(copied):
     assert list_copies(copied) == [RedactedCopy("conv-002", "login")]
     delete(copied, "login")
     assert list_copies(copied) == [RedactedCopy("conv-002", None)]
-    assert "a conversation that is gone" in "\n".join(seen_lines(show(copied, "conv-002")))
+    assert "a conversation that is gone" in piped(show(copied, "conv-002"))
 
 
 def test_a_second_copy_names_the_first(copied):

@@ -491,8 +491,8 @@ BISECTION = Bisection(
 )  # fmt: skip
 
 STATS = Stats(
-    conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
-    authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tool_refusals={}, tokens={},
+    conversation=CONVERSATION, conversations=None, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
+    authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tool_refusals={}, tokens_by_model={},
     first="2025-12-31T22:30:00Z", last="2026-01-01T00:00:00Z", duration_seconds=5400, active_seconds=None,
 )  # fmt: skip
 
@@ -1427,16 +1427,16 @@ SAMPLES = {
         "stats": STATS,
         "tokens": replace(
             STATS, tool_calls=220, tools={"Bash": 200, "Read": 20}, tool_errors={"Bash": 12}, tool_refusals={"Bash": 1, "Read": 2}, files_changed=7, active_seconds=1800,
-            tokens={
+            tokens_by_model={
                 "claude-opus-4-5-20251101": Tokens(225, 13_818, 24_013_662, 1_618_146, 70_618),
                 "gpt-5.4": Tokens(291, 2_083_546, 36_680_704, None, 145_638, 37_397),
             },
         ),
-        "one-model": replace(STATS, tokens={"m1": Tokens(1, 13, None, None, 9)}),
+        "one-model": replace(STATS, tokens_by_model={"m1": Tokens(1, 13, None, None, 9)}),
         "store": replace(STATS, conversation=None, conversations=40),
         "nothing": Stats(
-            conversation=CONVERSATION, conversations=1, branches=1, messages=0, characters=0, files=0, files_changed=0, tool_calls=0,
-            authors={}, kinds={}, models={}, tools={}, tool_errors={}, tool_refusals={}, tokens={}, first=None, last=None, duration_seconds=None,
+            conversation=CONVERSATION, conversations=None, branches=1, messages=0, characters=0, files=0, files_changed=0, tool_calls=0,
+            authors={}, kinds={}, models={}, tools={}, tool_errors={}, tool_refusals={}, tokens_by_model={}, first=None, last=None, duration_seconds=None,
             active_seconds=None,
         ),
     },

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scopes.context.budget import Budget
-    from scopes.context.count import RanksFetched, TokenCount, TokenStatus
     from scopes.context.decision_lines import ContextDecision
     from scopes.context.history_block import HistoryBlock
     from scopes.context.result import Context, ContextLane, ContextMessage
@@ -146,38 +145,3 @@ def _walk_contents(messages: Sequence[ContextMessage]) -> Iterator[str]:
         last, _ = lane_changes(message.lanes, ()) if number == len(messages) else ([], [])
         yield "".join((*marks, message.text, *(f"\n\n{lane.end.strip()}" for lane in last if lane.end)))
         before = message.lanes
-
-
-@to_wire.register
-def format_token_count(result: TokenCount) -> dict[str, object]:
-    """Return a token count and its method."""
-    return without_none(
-        kind="tokens",
-        what=result.what,
-        tokens=result.tokens,
-        characters=result.characters,
-        method=result.method,
-        encoding=result.encoding,
-        messages=result.messages,
-        parts=None if result.parts is None else dict(result.parts),
-    )
-
-
-@to_wire.register
-def format_token_status(result: TokenStatus) -> dict[str, object]:
-    """Return every encoding with its rank files."""
-    rows = [
-        {
-            "name": row.name,
-            "method": "exact" if row.exact else "estimate",
-            "files": [{"path": file.path, "origin": file.origin, "valid": file.right} for file in row.files],
-        }
-        for row in result.encodings
-    ]
-    return {"kind": "token-status", "encodings": rows}
-
-
-@to_wire.register
-def format_ranks_fetched(result: RanksFetched) -> dict[str, object]:
-    """Return what was downloaded."""
-    return {"kind": "token-data", "encoding": result.encoding, "path": result.path, "bytes": result.size}

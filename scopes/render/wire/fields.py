@@ -1,4 +1,4 @@
-"""Fields shared by several JSON objects: times in UTC, titles, and whether a summary is stale."""
+"""Fields shared by several JSON objects: titles, signatures, and whether a summary is stale."""
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from scopes.clock import now
 from scopes.live.event_log import Event, Events, read_events, why_unwritable
-from scopes.result import Note, Result
+from scopes.result import Column, Note, Result, short_id
 from scopes.server.acp.event_filter import STARTS, STORE, EventFilter, store_of
 
 ALL: Final = EventFilter()
@@ -46,12 +48,45 @@ class AgentSessions(NamedTuple):
     failures: Mapping[str, int]
     problems: Mapping[str, int]
 
+    @property
+    def failed(self) -> str:
+        """The failures in words."""
+        return ", ".join(f"{count} {name}" for name, count in self.failures.items())
+
+    @property
+    def problem_counts(self) -> str:
+        """The problems in words."""
+        return ", ".join(f"{count} {name}" for name, count in self.problems.items())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpStats(Result):
     """The sessions of each agent, the agent with the most sessions first."""
 
+    rows_in = "agents"
+    columns = (
+        Column("agent", form="agent"),
+        *(Column(name, form="count") for name in AgentSessions._fields[1:7]),
+        Column("failed", on="pipe"),
+        Column("failed", form="below", on="terminal"),
+        Column("problem_counts", "Problems", on="pipe"),
+        Column("problem_counts", form="below", on="terminal"),
+    )
+    empty = "No agent has run behind scopes acp yet."
+
     agents: tuple[AgentSessions, ...]
+
+    @property
+    def next_step(self) -> str:
+        """Where the failures are."""
+        return "see: scopes acp log" if any(row.failures or row.problems for row in self.agents) else ""
+
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 class LoggedEvent(NamedTuple):
@@ -63,10 +98,36 @@ class LoggedEvent(NamedTuple):
     pid: int
     details: Mapping[str, Any]
 
+    @property
+    def text(self) -> str:
+        """The details as text."""
+        return ", ".join(f"{name}: {_text_of(value)}" for name, value in self.details.items())
+
+    @property
+    def words(self) -> str:
+        """The details as a person reads them: without what is not so, and commits short."""
+        found = []
+        for name, value in self.details.items():
+            if value is not False and value != []:
+                text = ", ".join(map(str, value)) if isinstance(value, list) else _text_of(value)
+                found.append(f"{name.replace('_', ' ')}: {short_id(text) if _COMMIT.fullmatch(text) else text}")
+        return ", ".join(found)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpLog(Result):
     """Events, newest first."""
+
+    rows_in = "events"
+    columns = (
+        Column("time", form="time"),
+        Column("agent", form="agent"),
+        Column("event"),
+        Column("text", "Details", on="pipe"),
+        Column("words", "Details", "prose", on="terminal"),
+        Column("pid", "PID", on="template"),
+    )
+    empty = "Nothing is logged."
 
     events: tuple[LoggedEvent, ...]
 
