@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from shlex import join, quote
+from shlex import quote
 
 from scopes.clock import in_seconds, now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound
@@ -107,8 +107,10 @@ class ConfigValue(Result):
         """How to bring the value before back."""
         if not self.written or self.before == self.value:
             return ""
-        words = ["unset", self.key] if self.before is None else ["set", self.key, self.before]
-        return f"undo with: scopes config {join([*words, '--level', self.origin])}"
+        key, level = quote(self.key), quote(self.origin)
+        if self.before is None:
+            return f"undo with: scopes config unset {key} --level {level}"
+        return f"undo with: scopes config set {key} {quote(self.before)} --level {level}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

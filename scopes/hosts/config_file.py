@@ -18,7 +18,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Busy, Inaccessible, Refused
-from scopes.model.encoding import without_none
 from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.regular_file import read_regular
 
@@ -47,7 +46,8 @@ class FileChange(NamedTuple):
 
     def document(self) -> dict[str, object]:
         """Return the JSON object."""
-        return without_none(file=self.file, state=self.state, entry=self.text or None, backup=self.backup)
+        known = {"file": self.file, "state": self.state, "entry": self.text, "backup": self.backup}
+        return {name: value for name, value in known.items() if value}
 
 
 def read_to_change(path: str) -> str | None:

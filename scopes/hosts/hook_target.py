@@ -14,7 +14,6 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.program import RUN
-from scopes.model.encoding import without_none
 from scopes.result import Result
 
 HookCondition: TypeAlias = Literal["installed", "missing", "outdated", "unreadable"]
@@ -131,16 +130,8 @@ class HookState(NamedTuple):
 
     def document(self) -> dict[str, object]:
         """Return the JSON object."""
-        return without_none(
-            target=self.target,
-            condition=self.condition,
-            file=self.file,
-            detail=self.detail or None,
-            last=self.last,
-            problem=self.problem,
-            cure=self.cure,
-            trailers=self.trailers,
-        )
+        known = self._replace(store=None)._asdict()
+        return {name: value for name, value in known.items() if value not in {None, ""}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

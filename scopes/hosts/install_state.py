@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scopes.hosts.hook_target import HookCondition
-from scopes.model.encoding import without_none
 from scopes.result import Column
 
 
@@ -28,14 +27,7 @@ class InstallState(NamedTuple):
 
     def document(self) -> dict[str, object]:
         """Return the JSON object; only what is in the project has `in_project`."""
-        return without_none(
-            target=self.target,
-            condition=self.condition,
-            file=self.file,
-            detail=self.detail or None,
-            cure=self.cure or None,
-            in_project=self.in_project or None,
-        )
+        return {name: value for name, value in self._asdict().items() if value}
 
 
 def columns_of(title: str) -> tuple[Column, ...]:

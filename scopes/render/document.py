@@ -55,7 +55,8 @@ def make_document(result: Result) -> dict[str, object]:
     own: Callable[[], dict[str, object]] | None = getattr(result, "document", None)
     if own is not None:
         return document | _mapping(own())
-    return document | _fill({}, result, keys_of(type(result)), lazy=type(result).rows_in)
+    kind = type(result)
+    return document | _fill({}, result, keys_of(kind), lazy="" if kind.is_one_row else kind.rows_in)
 
 
 def plain(value: Any) -> Any:

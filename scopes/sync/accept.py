@@ -39,7 +39,7 @@ BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged"
 _NUMBER = len("conv-")
 _SHOWN_ROOT = 12
 _MAX_TITLE = 300  # characters
-_TOLD: tuple[BranchState, ...] = ("created", "moved", "grown", "ahead", "diverged")
+_STATES: tuple[BranchState, ...] = ("created", "moved", "grown", "ahead", "diverged")
 TAGS = "tags"
 _SHOWN = (TITLE, f"{TAGS}/")
 
@@ -113,7 +113,7 @@ class FetchedConversation:
         """How many branches are in each state, but not those that are as they were."""
         found = [f"{len(self.deleted)} deleted there"] if self.deleted else []
         counts = Counter(branch.state for branch in self.branches)
-        found += [f"{counts[state]} {state}" for state in _TOLD if counts[state]]
+        found += [f"{counts[state]} {state}" for state in _STATES if counts[state]]
         return ", ".join([*found, *(["metadata"] if self.metadata and self.status == "updated" else [])])
 
     @property
