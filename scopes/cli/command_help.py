@@ -113,7 +113,7 @@ def _parameter(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> 
     if isinstance(parameter, typer.core.TyperOption):
         names = sorted((*parameter.opts, *parameter.secondary_opts), key=len)
         value = None if parameter.is_flag or parameter.count else value
-    elif value and value.startswith("["):
+    elif value and value.startswith("[") and "] " not in value:
         value = value[1:].removesuffix("]")
     default = parameter.default
     is_shown = parameter.show_default and not callable(default) and not isinstance(default, bool)
