@@ -207,7 +207,7 @@ def test_the_list_can_be_limited_to_a_capability_and_an_availability(repository)
         "available": list_agents(repository, capability="review", available=True),
         "away": list_agents(repository, available=False),
     }
-    assert {key: [row.name for row in found.rows] for key, found in listed.items()} == {
+    assert {key: [row.name for row in found.agents] for key, found in listed.items()} == {
         "@review": ["one", "two"], "available": ["one"], "away": ["two"],
     }  # fmt: skip
 

@@ -77,7 +77,7 @@ LOG = records_of(session_log("a", "b", "c").data())
 ROLLOUT = records_of(short_rollout().data())
 RESPONSES = [
     records_of(encode_row(*row))[0]
-    for row in (({"id": "c1", "name": "x", "model": "m"}), response_row(1, "why?", "so"), response_row(2, "And?", "no"))
+    for row in (("conversations", {"id": "c1", "name": "x", "model": "m"}), response_row(1, "why?", "so"), response_row(2, "And?", "no"))
 ]  # fmt: skip
 THREAD = [
     records_of(encode_row(*row))[0]

@@ -52,7 +52,7 @@ def opencode(path, title):
 
 
 def llm_responses(path, title):
-    named = {"id": "c1", "name": title, "model": "gpt-x"}
+    named = ("conversations", {"id": "c1", "name": title, "model": "gpt-x"})
     return make_database(path, LLM_RESPONSES, [named, response_row(1, "why?", "so")])
 
 

@@ -51,7 +51,7 @@ def test_resources_and_prompts(store):
     entry = agent.get("memory_search", query="cookie")["hits"][0]["entry"]["id"]
 
     async def read(client):
-        uris = ("conversations/conv-001/main", f"memory/{entry}", "files/src/app.py")
+        uris = ("conversations", "conversations/conv-001/main", f"memory/{entry}", "files/src/app.py")
         found = [(await client.read_resource(f"scopes://{uri}")).contents[0].text for uri in uris]
         prompt = await client.get_prompt("resume", {"continuation_id": "conv-001/main"})
         return found, prompt.messages[0].content.text

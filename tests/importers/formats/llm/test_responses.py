@@ -21,7 +21,7 @@ from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
 from tests.support.store import make_store
 
-NAMED = {"id": "c1", "name": "About it", "model": "gpt-x"}
+NAMED = ("conversations", {"id": "c1", "name": "About it", "model": "gpt-x"})
 
 
 def read_all(tmp_path, *rows, schema=LLM_RESPONSES):
@@ -127,7 +127,7 @@ def test_every_cell_of_a_response_is_in_its_lines_once(tmp_path):
 
 @pytest.mark.parametrize("line", [b"7\n", b"{}\n", b'{"table":"other","row":{}}\n', b"{\n"])
 def test_a_line_that_is_no_known_row_is_kept_and_counted(line):
-    head = encode_row(NAMED[1])
+    head = encode_row("conversations", NAMED[1])
     rows = encode_row("responses", {"id": "r1", "prompt": "why?"}) + encode_row(
         "responses", {"id": "r1", "response": "so"}
     )
