@@ -186,7 +186,7 @@ class _Builder:
             self._begin(conversation)
         self._run("gc")
         for conversation in BOTH:
-            self._run("conv", "branch", conversation, "idea", "--from", "main~3")
+            self._run("conv", "switch", "-c", conversation, "idea", "main~3")
             self._run(
                 "conv",
                 "append",
