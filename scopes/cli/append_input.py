@@ -194,8 +194,8 @@ def _topic_fields(kind: str, topic: str, text: str | None) -> dict[str, str]:
         raise Invalid("--topic belongs to a typed kind", hint=f"kinds with a topic: {', '.join(TOPICS)}")
     if text is None:
         raise Invalid("--topic needs a text", hint=f"for example: --kind {kind} --topic {topic!a} TEXT")
-    about, said = TOPICS[kind]
-    return {about: topic, said: text}
+    about, own = TOPICS[kind]
+    return {about: topic, own: text}
 
 
 class LineReader:

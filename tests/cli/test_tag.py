@@ -32,7 +32,7 @@ def tagged(talk, *words):
         (["{id}/main", "good", "{id}/main~1"], "first"),
     ],
 )
-def test_the_message_and_the_name_are_told_apart(talk, words, message):
+def test_the_message_and_the_name_are_distinguished(talk, words, message):
     names = {"id": talk.id, "first": talk.first, "short": talk.first[:8]}
     assert tagged(talk, *(word.format(**names) for word in words)) == ("good", getattr(talk, message))
 

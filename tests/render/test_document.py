@@ -154,8 +154,8 @@ def test_a_pipe_has_a_row_for_each_object():
 
 
 def test_templates_and_fields_know_the_columns_and_the_keys():
-    assert piped(GUESTS, template="{home} {street}") == "Berlin Main\nRome Side\n"
-    assert list(format_rows(GUESTS, DEFAULT_OPTIONS, ["from", "greeting"], "\n")) == [
+    assert list(format_rows(GUESTS, DEFAULT_OPTIONS, "{home} {street}", "\n")) == ["Berlin Main\n", "Rome Side\n"]
+    assert list(format_rows(GUESTS, DEFAULT_OPTIONS, r"{from}\t{greeting}", "\n")) == [
         "Berlin\tHello Ann\n", "Rome\tHello Bob\n",
     ]  # fmt: skip
     reduced = reduce_document(to_wire(GUESTS), GUESTS, DEFAULT_OPTIONS, ["name"])

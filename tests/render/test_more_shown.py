@@ -81,7 +81,7 @@ def test_a_command_below_a_table_is_not_broken():
 
 
 def test_fields_of_a_result_that_is_one_row_are_its_own():
-    (row,) = format_rows(MOVED, DEFAULT_OPTIONS, ("boxes", "kind"), "\n")
+    (row,) = format_rows(MOVED, DEFAULT_OPTIONS, r"{boxes}\t{kind}", "\n")
     assert row.endswith("\tmoved\n")
 
 

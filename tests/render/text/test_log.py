@@ -9,10 +9,11 @@ from scopes.conversation.log import Log, LogEntry
 from scopes.merge.lanes import LaneMark
 from scopes.model.message import Part
 from scopes.render.dispatch import render_text
+from scopes.render.fields import format_rows
 from scopes.render.terminal import TerminalView
 from scopes.render.text.calls import tell_review
 from scopes.render.view import PlainView
-from scopes.render.view_options import ViewOptions
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CALL, ENTRIES, LONG, PROMPT, SAMPLES, body, head
 from tests.render.with_options import WithOptions
@@ -37,9 +38,9 @@ def test_a_piped_oneline_log_is_short_id_and_subject():
 
 
 def test_a_template_reads_what_no_row_shows():
-    shown = piped(LOG["log"], template="{oid} {author_kind} {to} [{branches}]").splitlines()
-    assert shown[3] == f"{CALL.oid} agent carol,reviewer []"
-    assert shown[0] == f"{LONG.oid} agent  [main,fix]"
+    shown = list(format_rows(LOG["log"], DEFAULT_OPTIONS, "{oid} {author_kind} {to} [{branches}]", "\n"))
+    assert shown[3] == f"{CALL.oid} agent carol,reviewer []\n"
+    assert shown[0] == f"{LONG.oid} agent  [main,fix]\n"
 
 
 def test_a_cut_subject_ends_in_an_ellipsis_in_a_pipe():
