@@ -40,7 +40,8 @@ from scopes.store.projects import Worktree, is_below
 NAME: Final = "git"
 _MAX_HOOK_BYTES = 1 << 20
 _KEPT_TRAILER: Final = Note(
-    f"commits of agents get the trailer {TRAILER_NAME}, as before", "without it: scopes hooks install git --no-trailer"
+    f"commits of agents get the trailer {TRAILER_NAME}, as before",
+    "without it: scopes setup git --remove, and then: scopes setup git",
 )
 _MADE = "made-hooks-directory"  # a file: the directory of the hooks did not exist before
 

@@ -109,8 +109,8 @@ class ConfigValue(Result):
             return ""
         key, level = quote(self.key), quote(self.origin)
         if self.before is None:
-            return f"undo with: scopes config unset {key} --level {level}"
-        return f"undo with: scopes config set {key} {quote(self.before)} --level {level}"
+            return f"undo with: scopes config --unset {key} --level {level}"
+        return f"undo with: scopes config {key} {quote(self.before)} --level {level}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

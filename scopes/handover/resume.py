@@ -95,7 +95,7 @@ class Resumption(Result):
         where, agent = shlex.quote(f"{self.conversation}/{self.branch}"), shlex.quote(self.agent)
         return [
             f"a new session with {size} of history: {self.reason}",
-            f"with all tool calls, as a session of its own: scopes checkout {where} --to {agent}",
+            f"with all tool calls, as a session of its own: scopes resume {where} --in {agent} --print",
         ]
 
 

@@ -89,7 +89,7 @@ class SkillChanged(Result):
     def next_step(self) -> str:
         """How to delete the file."""
         is_added = self.state in {"added", "replaced"}
-        return f"delete it with: scopes skills remove {quote(self.agent)}" if is_added else ""
+        return f"delete it with: scopes setup {quote(self.agent)} --only skill --remove" if is_added else ""
 
     @property
     def _done(self) -> str:

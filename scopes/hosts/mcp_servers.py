@@ -111,7 +111,8 @@ class HostConfigured(Result):
         """Where the text goes, the file as it was, and how to remove the entry."""
         if self.state == "shown":
             return [f"goes into {self.file}"]
-        remove = f"to remove it: scopes mcp remove {quote(self.host)}" if self.state in {"added", "replaced"} else ""
+        is_added = self.state in {"added", "replaced"}
+        remove = f"to remove it: scopes setup {quote(self.host)} --only mcp --remove" if is_added else ""
         return [remove, f"the file as it was: {self.backup}" if self.backup is not None else ""]
 
     @property

@@ -96,8 +96,8 @@ class CandidateList(Result):
         """How to accept the first one."""
         if not self.candidates:
             return ""
-        first = f"{quote(self.conversation)} {quote(short_id(self.candidates[0].id))}"
-        return f"accept one: scopes decisions accept {first} --topic TOPIC"
+        conversation, first = quote(self.conversation), quote(short_id(self.candidates[0].id))
+        return f"accept one: scopes decisions {conversation} --accept {first} --topic TOPIC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ _CHECKED: Final = {
 }
 
 
-_SCAN: Final = "look for them: scopes secrets scan"
+_SCAN: Final = "look for them: scopes secrets list"
 _MAX_CURES: Final = 3
 
 
@@ -192,7 +192,7 @@ def cure_steps(cures: Iterable[str]) -> list[str]:
     commands = [*dict.fromkeys(cures)]
     steps = [f"to push without it: {command}" for command in commands[:_MAX_CURES]]
     more = len(commands) - _MAX_CURES
-    return [*steps, *([f"{more:,} more: scopes secrets explain ID"] if more > 0 else [])]
+    return [*steps, *([f"{more:,} more: scopes secrets list --rules ID"] if more > 0 else [])]
 
 
 def list_secrets(

@@ -1,4 +1,4 @@
-"""`secrets scan`: look for secrets in every message of conversations, and in their titles and names."""
+"""`secrets list`: look for secrets in every message of conversations, and in their titles and names."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class SecretsScanned(Result):
             return []
         name = quote(short_id(next(iter(still)))) if len(still) == 1 else "ID"
         return [
-            f"all places of one: scopes secrets explain {name}",
+            f"all places of one: scopes secrets list --rules {name}",
             f"if one is real, revoke it; if it is none: scopes secrets allow {name} --reason TEXT",
         ]
 

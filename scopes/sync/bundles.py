@@ -1,4 +1,4 @@
-"""`bundle create`, `import` and `verify`: conversations in one file, as git bundles, to be copied without a server.
+"""`push`, `fetch` and `fetch --list` of a FILE.bundle: conversations as a git bundle, to be copied without a server.
 
 A bundle has the refs that a remote would have, each with its complete conversation, so it needs no connection and no
 other file. It is read like a remote: into a quarantine, with all checks. The last bundle is tracked as a remote of the
@@ -136,7 +136,7 @@ class BundleCreated(Result):
     @property
     def next_step(self) -> str:
         """What to do with the bundle."""
-        return "" if self.size_bytes is None else "on another machine: scopes bundle import FILE"
+        return "" if self.size_bytes is None else "on another machine: scopes fetch FILE"
 
     @property
     def exit_code(self) -> int:
@@ -171,7 +171,7 @@ class BundleVerified(Result):
     def next_step(self) -> str:
         """How to take them."""
         is_good = bool(self.conversations) and self.exit_code == 0
-        return f"get them: scopes bundle import {quote(self.path)}" if is_good else ""
+        return f"get them: scopes fetch {quote(self.path)}" if is_good else ""
 
     @property
     def exit_code(self) -> int:

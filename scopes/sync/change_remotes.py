@@ -117,7 +117,7 @@ class RemoteList(Result):
     @property
     def next_step(self) -> str:
         """How to choose a default."""
-        choose = "none is the default; choose one: scopes config set scopes.defaultRemote NAME"
+        choose = "none is the default; choose one: scopes config scopes.defaultRemote NAME"
         return choose if len(self.remotes) > 1 and not any(row.default for row in self.remotes) else ""
 
 

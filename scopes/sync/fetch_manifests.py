@@ -77,7 +77,7 @@ class ManifestsFetched(Result):
     @property
     def next_step(self) -> str:
         """How to list them."""
-        return f"list them: scopes list --remote {quote(self.remote)}"
+        return f"list them: scopes fetch {quote(self.remote)} --list"
 
     @property
     def exit_code(self) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scopes.cli.command_help import read_docs
-from scopes.cli.command_line import LONG, SHORT, before_separator, split_words
+from scopes.cli.command_line import LONG, SHORT, before_separator, expand_words, split_words
 from scopes.cli.parser import build_parser
 from scopes.cli.table import TABLE
 from tests.cli.running import PRODUCT, scopes
@@ -21,7 +21,6 @@ PLACEHOLDER = "{}"
 MENTION = re.compile(r"(?:: |`|\$ |, or )scopes ([a-z-][^`,;\n()|#>]*)")
 TO_RUN = re.compile(r"(?:[a-z]: |, or )scopes ([a-z-][^`,;\n()|#>]*)")  # not in backticks: these are also names
 MORE_WORDS = re.compile(r"(?<=[a-z])\{\}(?![^ ;`])")  # f"scopes pull{option}": more words or none
-GROUPS_OF_VERBS = {("conversations",)}  # only there may a placeholder be the command: scopes {verb} --continue
 
 
 def strings(path):
@@ -51,7 +50,7 @@ def incomplete(text):
 
 
 def lacks_argument(words):
-    line = split_words(TABLE, words)
+    line = expand_words(TABLE, words)[1]
     if line.command is None or any("{" in word or word == "..." for word in line.rest):
         return False
     docs = read_docs(line.command)
@@ -66,13 +65,11 @@ def lacks_argument(words):
 
 def is_command(words):
     line = split_words(TABLE, words)
-    if line.path == ("config",) and line.unknown == "KEY":
-        line = split_words(TABLE, ["config", *words[1:]])  # config KEY VALUE, as in git
-    if line.unknown is not None:
-        placeholder = line.unknown in {PLACEHOLDER, "COMMAND"}
-        return placeholder and (line.path in GROUPS_OF_VERBS or line.typed[0] == "ai")
-    if line.command is None:
-        return True  # a group, or the beginning of an f-string
+    if line.unknown is not None and not line.path:
+        return line.unknown in {PLACEHOLDER, "COMMAND"}  # scopes {verb} --continue
+    line = expand_words(TABLE, words)[1]
+    if line.command is None or line.unknown is not None:
+        return line.unknown is None  # the beginning of an f-string
     docs = read_docs(line.command)
     known = {name for option in docs.options for name in option.names} | set(LONG) | {f"-{name}" for name in SHORT}
     known |= {name for parameter in build_parser(line.command).params for name in parameter.opts}  # also hidden ones
@@ -108,7 +105,7 @@ def test_every_command_in_the_documentation_exists(name):
 
 @pytest.mark.parametrize(
     "text",
-    ["run: scopes lgo", "`scopes config {} VALUE`", "`scopes config KEY --frce`", "hint: scopes gc --expires now"],
+    ["run: scopes lgo", "`scopes config set KEY VALUE`", "`scopes config KEY --frce`", "hint: scopes gc --expires now"],
 )
 def test_a_command_or_an_option_that_does_not_exist_is_found(text):
     assert len(mistakes(text)) == 1

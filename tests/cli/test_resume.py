@@ -167,5 +167,5 @@ def test_in_a_pipe_a_skill_that_is_kept_for_others_has_a_note(shop):
     for agent in ("codex", "agents"):
         assert "note: agents read their skills" in in_pipe(shop, "setup", agent, "--only", "skill").stderr
     done = in_pipe(shop, "setup", "codex", "--only", "skill", "--remove")
-    assert done.stderr == "note: it stays for agents; to delete it: scopes skills remove agents\n"
+    assert done.stderr == "note: it stays for agents; to delete it: scopes setup agents --only skill --remove\n"
     assert os.path.isfile(done.stdout.strip())

@@ -94,7 +94,7 @@ def test_a_plain_installation_leaves_the_trailer_and_says_so(project):
     assert "prepare-commit-msg" in project.hooks()
     (note,) = changed.notes
     assert "Scopes-Turn" in note.text
-    assert note.hint.endswith("scopes hooks install git --no-trailer")
+    assert note.hint == "without it: scopes setup git --remove, and then: scopes setup git"
 
 
 def test_the_trailer_can_be_switched_off_again(project):

@@ -88,7 +88,7 @@ def agents_register(
         available=True if available else False if away else None,
     )
     if card is not None and changes != AgentChanges():
-        raise Invalid("--card cannot be combined with other options", hint="change it then: scopes agents register")
+        raise Invalid("--card cannot be combined with other options", hint="leave them out, and change it then")
     if card is not None:
         with open_input(invocation, card) as stream:
             data = stream.read(MAX_CARD_BYTES + 1)

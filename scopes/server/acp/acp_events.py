@@ -79,7 +79,7 @@ class AcpStats(Result):
     @property
     def next_step(self) -> str:
         """Where the failures are."""
-        return "see: scopes acp log" if any(row.failures or row.problems for row in self.agents) else ""
+        return "see: scopes acp --log" if any(row.failures or row.problems for row in self.agents) else ""
 
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
