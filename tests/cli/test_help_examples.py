@@ -264,7 +264,7 @@ def id_for(store, path, words):
 
 
 def test_an_example_is_read_as_a_shell_reads_it():
-    assert calls_in("id=$(scopes new)") == (["conv", "new"], "")
+    assert calls_in("id=$(scopes new)") == (["new"], "")
     assert calls_in("git diff | scopes append conv-001 --as reviewer")[1].startswith("diff --git")
     assert calls_in("scopes show --format mermaid > branches.mmd") == (["show", "--format", "mermaid"], "")
     assert calls_in('eval "$(scopes completion bash)"        # in ~/.bashrc') == (["completion", "bash"], "")

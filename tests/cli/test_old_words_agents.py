@@ -11,7 +11,7 @@ from scopes.cli.table import TABLE
 @pytest.mark.parametrize(
     ("old", "command", "rest"),
     [
-        ("acp stats --json", "acp", ["--log", "--json=*"]),
+        ("acp stats --json", "acp", ["--log", "--json"]),
         ("agents update bot --away", "agents register", ["--existing", "bot", "--away"]),
         ("budget --model gpt-4o", "tokens", ["--budget", "--model", "gpt-4o"]),
         ("collaborate @ --type handoff", "collaborate open", ["@", "--type", "handoff"]),

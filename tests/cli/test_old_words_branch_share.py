@@ -122,7 +122,7 @@ def test_a_tag_is_moved_with_force_and_its_name_is_no_message(conversation):
     conversation.run_refused("tag", "good", second, code=1)
     assert conversation.run("tag", "-f", "good", second) == "good\n"
     assert conversation.run("tag", second[:8], "better") == "better\n"  # as git has it the other way
-    assert "is a message of" in conversation.run_refused("tag", second[:8], code=1)["message"]
+    assert "a message has this id" in conversation.run_refused("tag", second[:8], code=2)["message"]
 
 
 def test_several_conversations_are_deleted_or_none(conversation):

@@ -17,8 +17,8 @@ from tests.support.random_ids import hashed_counter
 
 KIND, TOKEN = KINDS[1]
 OTHER_DOORS = {
-    "bundle": "bundle create FILE CONV",
-    "bundle as an object": "bundle create FILE CONV --json",
+    "bundle": "push BUNDLE CONV",
+    "bundle as an object": "push BUNDLE CONV --json",
     "preview of a push": "push CONV --dry-run",
     "preview of a push as an object": "push CONV --dry-run --json",
     "context for a task": "context CONV --max-tokens 1000000 --task deploy",
@@ -26,11 +26,11 @@ OTHER_DOORS = {
     "resume": "resume CONV --print",
     "resume as an object": "resume CONV --print --json",
     "resume in a directory that is gone": "resume CONV --print --in codex --directory MISSING",
-    "resume of its own session": "resume CONV --print --in codex --session own",
+    "resume as another agent": "resume CONV --print --in gemini",
 }
 WAYS = [
-    *((door, "") for door in (*DOORS, *OTHER_DOORS)),
-    *((door, "--secrets", "redact") for door in (*DOORS, *OTHER_DOORS) if door in DOORS or "context" in door),
+    *((door, "refuse") for door in (*DOORS, *OTHER_DOORS)),
+    *((door, "redact") for door in (*DOORS, *OTHER_DOORS) if door in DOORS or "context" in door),
 ]
 
 
@@ -65,8 +65,12 @@ def store(tmp_path_factory):
 def test_no_door_shows_a_token_that_is_in_a_name(store, tmp_path, monkeypatch, door, how):
     monkeypatch.chdir(store.directory)
     words = {**DOORS, **OTHER_DOORS}[door].replace("CONV", store.id)
-    places = {"FILE": str(tmp_path / "out"), "MISSING": str(store.directory / "missing")}
-    done = store.run_main(*(places.get(word, word) for word in words.split()), *how.split())
+    places = {
+        "FILE": str(tmp_path / "out"),
+        "BUNDLE": str(tmp_path / "out.bundle"),
+        "MISSING": str(store.directory / "missing"),
+    }
+    done = store.run_main(*(places.get(word, word) for word in words.split()), "--secrets", how)
     file = tmp_path / "out"
     text = done.stdout + done.stderr + (file.read_bytes().decode("latin-1") if file.exists() else "")
     assert leaked_parts(KIND, TOKEN, undone(text)) == []

@@ -23,10 +23,9 @@ DOORS = {
     "context as an object": f"context CONV {BIG} --json",
     "context as messages": f"context CONV {BIG} --format messages",
     "context that is explained": f"context CONV {BIG} --explain",
-    "context to a file": f"context CONV {BIG} --output FILE --force",
-    "history for a prompt": f"history CONV --for-prompt -n 100 {BIG}",
-    "history as an object": f"history CONV --for-prompt -n 100 --json {BIG}",
-    "history with memory": f"history CONV --for-prompt -n 100 --with-memory {BIG}",
+    "history for a prompt": f"context CONV --for-prompt -n 100 {BIG}",
+    "history as an object": f"context CONV --for-prompt -n 100 --json {BIG}",
+    "history with memory": f"context CONV --for-prompt -n 100 --memory project {BIG}",
 }
 
 

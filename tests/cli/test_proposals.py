@@ -172,7 +172,7 @@ def test_a_proposal_is_modified_or_rejected(proposed):
 def test_a_dry_run_of_a_review_moves_nothing(proposed):
     done = proposed.run("proposals", "accept", proposed.proposal, "--dry-run", "--json")
     assert done["state"] == "applied"
-    assert proposed.run("proposals", "list", "--fields", "state") == "pending\n"
+    assert proposed.run("proposals", "list", "--format", "{state}") == "pending\n"
 
 
 @pytest.mark.parametrize(

@@ -24,15 +24,15 @@ class Planted:
         """Store a conversation of these texts for each name; the first text is also its title, as imports cut it."""
         with pytest.MonkeyPatch.context() as patch:  # a fixture of a module is made before a test has a home
             patch.setenv("HOME", str(path))
-            self.conversation = Conversation(path)
+            self.conversation, self.lines = Conversation(path), path / "lines.jsonl"
             self.ids = {name: self._store(list(lines)) for name, lines in texts.items()}
         self.run = self.conversation.run_main
 
     def _store(self, texts: list[str]) -> str:
         store = self.conversation
-        name = store.run("conv", "new", "--json")["id"]
-        lines = "".join(json.dumps({"author": "carol", "text": text}) + "\n" for text in texts)
-        assert store.run_main("append", name, "--jsonl", "-", "--atomic", given=lines).returncode == 0
+        name = store.run("new", "--json")["id"]
+        self.lines.write_text("".join(json.dumps({"author": "carol", "text": text}) + "\n" for text in texts))
+        assert store.run_main("append", name, "--jsonl", str(self.lines)).returncode == 0
         assert store.run_main("rename", name, "--title", one_line(texts[0])).returncode == 0
         return name
 
