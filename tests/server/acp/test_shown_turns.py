@@ -35,7 +35,7 @@ def test_a_turn_that_the_agent_did_not_end_is_not_shown_as_complete(desk):
     editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "die"}]})
     editor.close()
     assert desk.messages()[-1].status == "interrupted"
-    assert "· interrupted" in seen(log(desk.store, "conv-001"), 80)
+    assert "\n  interrupted\n" in seen(log(desk.store, "conv-001"), 80)
 
 
 def cancel(editor, session):
@@ -79,7 +79,7 @@ def test_how_a_turn_ended_is_one_word_in_every_view(desk, ended):
     assert rows[0].endswith(f"\t[{word}] {text}")
     assert not any("[" in row for row in rows[1:])
     assert scopes("log", "conv-001", "--oneline").splitlines()[0].endswith(f" [{word}] {text}")
-    assert f"(main) · {word}\n" in seen(log(desk.store, "conv-001"), 80)
+    assert f"\n  {word}\n" in seen(log(desk.store, "conv-001"), 80)
     shown = scopes("show", "conv-001")
     assert f" · {word}: {text}" in shown
     assert shown.count(word) == 1
