@@ -1,4 +1,4 @@
-"""Contexts in files and records of commits beside a purge: they are made again, without what was purged meanwhile."""
+"""Records of commits beside a purge: they are made again, without what was purged meanwhile."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import pytest
 from scopes.conversation.log import log
 from tests.cli.running import PRODUCT, scopes
 from tests.code_links.agent_session import SESSION, ClaudeSession
-from tests.support.every_byte import find_word
-from tests.support.history import history
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
 from tests.support.store import make_store
 from tests.support.worktrees import Project
 
-WORD = "Xylophone-Quarantine-4711"
 # Purges a message once a step of a command was done for the first time, and tells how often it was done.
 PROGRAM = """
 import sys
@@ -27,8 +24,8 @@ step, calls = module.{name}, []
 def stepped(*words, **options):
     found = step(*words, **options)
     calls.append(1)
-    if len(calls) <= {times}:
-        purge(open_store({store!r}), PurgeRequest(conversation="conv-001", messages=({messages!r}[len(calls) - 1],)), Places({index!r}))
+    if len(calls) == 1:
+        purge(open_store({store!r}), PurgeRequest(conversation="conv-001", messages=({message!r},)), Places({index!r}))
     return found
 module.{name} = stepped
 from scopes.cli.main import main
@@ -41,39 +38,20 @@ sys.exit(code)
 
 @pytest.fixture
 def run(tmp_path):
-    """Return a function that runs a command and purges messages after a step of it."""
+    """Return a function that runs a command and purges a message after a step of it."""
 
-    def run(store, step, messages, *words, times=1, cwd=None):
+    def run(store, step, message, *words, cwd):
         module, _, name = step.partition(":")
         program = PROGRAM.format(
             module=module,
             name=name,
             store=store.path,
-            messages=list(messages),
+            message=message,
             index=str(tmp_path / "index"),
-            times=times,
         )
-        return scopes("--store", store.path, *words, table=PRODUCT, program=program, cwd=cwd or str(tmp_path))
+        return scopes("--store", store.path, *words, table=PRODUCT, program=program, cwd=cwd)
 
     return run
-
-
-def test_a_context_in_a_file_has_nothing_that_was_purged_while_it_was_built(repository, tmp_path, run):
-    drawn = history(repository, f"main: a {WORD} c")
-    words = ("context", "conv-001", "--output", str(tmp_path / "context.md"))
-    done = run(repository, "scopes.cli.commands.context:run_context", [drawn.ids[WORD]], *words)
-    assert (done.returncode, "steps: 2" in done.stderr) == (0, True), done.stderr
-    assert find_word(WORD, tmp_path / "context.md", repository.path) == []
-    assert "c" in (tmp_path / "context.md").read_text()
-
-
-def test_a_context_that_meets_one_purge_after_the_other_is_not_written(repository, tmp_path, run):
-    drawn = history(repository, f"main: a {WORD} b {WORD}-2 {WORD}-3")
-    ids = [drawn.ids[name] for name in (WORD, f"{WORD}-2", f"{WORD}-3")]
-    words = ("context", "conv-001", "--output", str(tmp_path / "context.md"))
-    done = run(repository, "scopes.cli.commands.context:run_context", ids, *words, times=3)
-    assert "purge has deleted objects of the store meanwhile" in done.stderr
-    assert (done.returncode, (tmp_path / "context.md").exists()) == (6, False), done.stderr
 
 
 @pytest.fixture
@@ -102,7 +80,7 @@ def first_message(store):
 def test_records_of_commits_are_made_again_if_something_is_purged_meanwhile(project, recorded, tmp_path, run):
     words = ("export", "conv-001", "--format", "agent-trace", "--output", str(tmp_path / "traces.jsonl"))
     step = "scopes.exporters.agent_trace:read_uuid"
-    done = run(recorded, step, [first_message(recorded)], *words, cwd=project.directory)
+    done = run(recorded, step, first_message(recorded), *words, cwd=project.directory)
     assert (done.returncode, "steps: 2" in done.stderr) == (0, True), done.stderr
     words = ("export", "conv-001", "--format", "agent-trace")
     after = scopes("--store", recorded.path, *words, table=PRODUCT, cwd=project.directory).stdout
@@ -120,7 +98,7 @@ def test_records_of_commits_are_made_again_if_something_is_purged_meanwhile(proj
 @pytest.mark.every_case("each form writes its notes on its own way")
 def test_notes_of_commits_are_made_again_if_something_is_purged_meanwhile(project, recorded, run, form, step):
     words = ("export", "conv-001", "--format", form, "--notes")
-    done = run(recorded, step, [first_message(recorded)], *words, cwd=project.directory)
+    done = run(recorded, step, first_message(recorded), *words, cwd=project.directory)
     assert (done.returncode, "steps: 2" in done.stderr) == (0, True), done.stderr
     notes = project.git("notes", "--ref=scopes", "show", "HEAD")
     assert scopes("--store", recorded.path, *words, table=PRODUCT, cwd=project.directory).returncode == 0

@@ -137,8 +137,8 @@ def test_deleted_conversations_are_one_note_and_a_single_one_has_no_details(repo
         "2 sessions were deleted here and stay deleted; the first: session s1 was deleted here and stays deleted"
     ]
     assert (
-        done.notes[0].hint == "to restore it, repeat the command with --again, "
-        "or scopes undo OPERATION, which is in: scopes list --deleted; "
+        done.notes[0].hint
+        == "to restore it: scopes import --again FILE, or scopes undo OPERATION, which is in: scopes list --deleted; "
         "to list them, repeat the command with --report or -v"
     )
     assert len(done.details) == 2
