@@ -142,7 +142,7 @@ _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "decisions", "diff", "changes", "usage", "export", "context", "branch",
     "tag", "conflicts list", "conflicts show", "mr list", "mr show", "operations", "agents list", "agents show",
     "inbox", "facts list", "facts show", "facts log", "proposals list", "proposals show", "proposals test",
-    "collaborate list", "collaborate show", "memory list", "memory context", "memory actions", "tokens",
+    "collaborate list", "collaborate show", "memory list", "memory context", "memory actions", "tokens", "why",
 })  # fmt: skip
 
 

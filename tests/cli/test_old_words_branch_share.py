@@ -89,7 +89,7 @@ def test_on_a_terminal_conflicts_are_decided_one_by_one(conversation):
     conversation.run("merge", "fix", code=3)
     screen, terminal = pty.openpty()
     os.write(screen, b"t\ns\n")
-    words = ("--no-pager", "conflicts", "resolve")
+    words = ("--no-pager", "--as", "carol", "conflicts", "resolve")
     done = conversation.run_process(*words, stdin=terminal, stdout=terminal, stderr=terminal)
     os.close(terminal)
     shown = b""

@@ -194,7 +194,7 @@ def _resolve_all(invocation: Invocation, found: Sequence[tuple[str, str]], how: 
 
 def _walk(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolution) -> int:
     """Ask a person about each conflict; what is left stays open, and the last answer finishes what was stopped."""
-    repository, left = invocation.repository(), 0
+    repository, left, quiet = invocation.repository(), 0, invocation.quiet
     invocation.quiet = True  # each line would name a command in the place of a letter
     for number, (conversation, conflict) in enumerate(found, start=1):
         view = _view(repository, conversation, conflict)
@@ -215,7 +215,7 @@ def _walk(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolut
             continue
         chosen = how._replace(take=_ANSWERS.get(answer), edit=answer == "e")
         _resolve_all(invocation, [(conversation, conflict)], chosen, go_on=number == len(found) and not left)
-    decided = len(found) - left
+    invocation.quiet, decided = quiet, len(found) - left
     invocation.output().note(Note(f"{decided} decided, {left} left"))
     return 0
 
