@@ -58,7 +58,7 @@ def corpus() -> Any:
             rows = _findings(world.json("check", conversation, "--preset", "strict"))
             rules.update(row[0] for row in rows)
             findings[conversation] = _digest(rows)
-        usage = {by: _plain(world.json("usage", "--utc", "--by", by)) for by in ("model", "week")}
+        usage = {by: _plain(world.json("usage", "--by", by)) for by in ("model", "week")}
         return {
             "exit": code,
             "heads": heads,
@@ -115,12 +115,12 @@ def _reading_commands() -> list[tuple[str, ...]]:
         *((("log", each, "-n", "20")) for each in (one, two, three)),
         ("log", one, "--oneline"), ("log", two, "--reverse", "-n", "5"), ("log", one, "--kind", "prompt"),
         ("search", "test"), ("search", "kind:prompt file"), ("search", "error", "--count"), ("search", "kind:answer the"),
-        ("stats", one), ("stats", two), ("stats",), ("files", one), ("files", two), ("blame", one, "--key", "files"), ("blame", two, "--key", "files"),
+        ("show", one, "--stat"), ("show", two, "--stat"), ("show", one, "--files"), ("show", two, "--files"),
         ("decisions", one), ("branch", one), ("conflicts", "list", one), ("changes",), ("changes", one),
-        ("usage", "--utc"), ("usage", "--utc", "--by", "model"),
+        ("usage",), ("usage", "--by", "model"),
         ("context", one, "--max-tokens", "1500"), ("context", two, "--max-tokens", "800", "--task", "fix the test"),
         ("memory", "list"), ("facts", "list"), ("agents", "list"), ("proposals", "list"), ("tag", one),
-        ("diff", one, two), ("cat", f"{one}/main"), ("show", "--commits", two), ("export", three, "--format", "openai"),
+        ("diff", one, two), ("diff", f"{one}/main", f"{two}/main"), ("cat", f"{one}/main"), ("show", "--commits", two), ("export", three, "--format", "openai"),
         ("config",), ("verify",),
     ]  # fmt: skip
 
@@ -136,12 +136,12 @@ def _merge(chance: random.Random) -> dict[str, Any]:
         world.must("new", "drawn")
         world.must("append", "conv-001/main", "--as", "ada", "begin")
         _append(world, "main", chance)
-        world.must("branch", "conv-001", "--purpose", "analysis", "--agent", "bob", "--name", "side")
+        world.must("branch", "conv-001", "--purpose", "analysis", "--agent", "bob", "side")
         for _ in range(chance.randrange(3, 6)):
             for branch in ("main", "side"):
                 _append(world, branch, chance)
                 if chance.randrange(6) == 0:
-                    world.must("retract", f"conv-001/{branch}", branch, "--as", "ada")
+                    world.must("retract", f"conv-001/{branch}", "--as", "ada")
         words = ("merge", "conv-001", "--source", "side", "--target", "main")
         found = {
             "dry": _outcome(world, *words, "--dry-run"),
@@ -166,10 +166,10 @@ def _append(world: World, branch: str, chance: random.Random) -> None:
     more = chance.choice(
         (
             ("--kind", "decision", "--topic", topic, value),
-            ("--kind", "method", "--goal", topic, value),
-            ("--kind", "priority", "--task", topic, chance.choice(("high", "low"))),
-            ("--kind", "analysis", "--subject", topic, "--aspect", "cost", value),
-            ("--file", f"{operation}:{path}", "work"),
+            ("--kind", "method", "--topic", topic, value),
+            ("--kind", "priority", "--topic", topic, chance.choice(("high", "low"))),
+            ("--kind", "analysis", "--data", json.dumps({"subject": topic, "aspect": "cost", "finding": value})),
+            ("--data", json.dumps({"files": [{"path": path, "op": operation}]}), "work"),
             (f"text {chance.randrange(100)}",),
         )
     )
