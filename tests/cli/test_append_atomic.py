@@ -20,9 +20,10 @@ def written(conversation, *lines):
     return path
 
 
-def append(conversation, *lines):
-    """Append lines to main."""
-    return conversation.run("append", f"{conversation.id}/main", "--jsonl", written(conversation, *lines), "--json")
+def append(conversation, *lines, of_file=True):
+    """Append lines to main, of a file or of standard input."""
+    path, given = (written(conversation, *lines), "") if of_file else ("-", "".join(f"{line}\n" for line in lines))
+    return conversation.run("append", f"{conversation.id}/main", "--jsonl", path, "--json", given=given)
 
 
 def test_all_lines_are_stored_and_printed(conversation):
@@ -103,15 +104,15 @@ def count_loose(conversation):
 
 
 @pytest.mark.every_case("line by line, and all at once")
-@pytest.mark.parametrize("words", [(), ("--atomic",)])
-def test_a_line_with_an_id_of_its_writer_is_stored_once(conversation, words):
+@pytest.mark.parametrize("of_file", [False, True])
+def test_a_line_with_an_id_of_its_writer_is_stored_once(conversation, of_file):
     """S4-52: a repeated line was a second message."""
     before = conversation.texts()
     lines = [json.dumps({"id": f"run-7/{number}", "author": "carol", "text": f"line {number}"}) for number in (1, 2)]
-    first = append(conversation, *lines, lines[0], words=words)
+    first = append(conversation, *lines, lines[0], of_file=of_file)
     assert conversation.texts() == [*before, "line 1", "line 2"]
     assert [line.get("recorded") for line in first] == [None, None, "earlier"]
-    again = append(conversation, *lines, words=words)
+    again = append(conversation, *lines, of_file=of_file)
     assert [line["id"] for line in again] == [line["id"] for line in first[:2]]
     assert {line["recorded"] for line in again} == {"earlier"}
     assert conversation.texts() == [*before, "line 1", "line 2"]

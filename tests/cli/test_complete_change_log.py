@@ -70,13 +70,13 @@ STEPS = [
     ("append CONV/main pg --kind decision --topic queue --as bob", "CREATE decisions.queue agent:bob"),
     ("append CONV/main b --kind decision --topic name --as bob", "CREATE decisions.name agent:bob"),
     ("merge CONV --source collaboration/consensus --target main",),
-    ("conflicts argue CONV 1 --position redis --as ann",),
-    ("conflicts argue CONV 1 --position pg --as bob",),
-    ("conflicts argue CONV 1 --position both --as ann",),
+    ("conflicts argue CONV 1 redis --as ann",),
+    ("conflicts argue CONV 1 pg --as bob",),
+    ("conflicts argue CONV 1 both --as ann",),
     ("conflicts escalate CONV 1 --to carol --as ann",),
     ("conflicts resolve CONV 1 --take source --as carol",
      "UPDATE decisions.name user:carol"),
-    ("conflicts intervene CONV 2 --take source --reason r --as carol",
+    ("conflicts resolve CONV 2 --take source --override --reason r --as carol",
      "UPDATE decisions.queue user:carol"),
     ("merge CONV --continue",
      "UPDATE branches.conflict-resolution/collaboration-consensus-into-main.status user:user"),
@@ -111,7 +111,7 @@ class Log:
             for word in shlex.split(line)
         ]
         if "SECRET" in words:
-            found = json.loads(self.store.run_main("secrets", "list", "--json").stdout)["secrets"]
+            found = json.loads(self.store.run_main("secrets", "list", "-a", "--json").stdout)["secrets"]
             words[words.index("SECRET")] = found[0]["id"]
         done = self.store.run_main(*words, given=CARD)
         assert done.returncode == (3 if "--source" in words else 0), done.stderr

@@ -29,9 +29,9 @@ def offered(conversation, tmp_path):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("mer", ["merge", "merge-requests"]),
+        ("mer", ["merge"]),
         ("conflicts r", ["resolve"]),
-        ("ai conversations mer", ["merge", "merge-requests"]),
+        ("ai conversations mer", ["merge"]),
         ("help conflicts r", ["resolve"]),
         ("merge --allow", ["--allow-unrelated"]),
         ("merge --sec", ["--secrets"]),

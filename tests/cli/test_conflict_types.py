@@ -85,10 +85,16 @@ def test_delete_delete_is_a_conflict_with_the_manual_strategy(conversation):
     finished(conversation, stopped(conversation, "delete-delete", "low", "--strategy", "manual"), "--take", "target")
 
 
+def append_of_kind(conversation, branch, text, kind):
+    """Append a message by x, who is of a kind."""
+    line = json.dumps({"author": {"name": "x", "kind": kind}, "text": text})
+    conversation.run("append", f"{conversation.id}/{branch}", "--jsonl", "-", given=line)
+
+
 def test_add_add_one_key_with_different_content(conversation):
     """An entity that both sides begin to describe; nothing of it was there before."""
-    for branch, who, kind in (("main", "x", "human"), ("fix", "x", "agent")):
-        conversation.append(branch, "hello", "--author-kind", kind, author=who)
+    for branch, kind in (("main", "human"), ("fix", "agent")):
+        append_of_kind(conversation, branch, "hello", kind)
     conflict = stopped(conversation, "add-add", "low")
     assert conflict["key"] == "participants/x"
     assert values(conflict) == [None, {"kind": "human"}, {"kind": "agent"}]
@@ -190,11 +196,11 @@ def test_resource_contention_stops_the_merge_with_strict(conversation):
 def test_unknown_is_a_git_conflict_that_no_detector_reports(conversation):
     """Who x is was left open by both sides; then each decides it in its own way."""
     for branch, kind in (("main", "human"), ("fix", "agent")):
-        conversation.append(branch, "hello", "--author-kind", kind, author="x")
+        append_of_kind(conversation, branch, "hello", kind)
     finished(conversation, stopped(conversation, "add-add", "low"), "--take", "both")
     conversation.run("conv", "merge", conversation.id, "--source", "main", "--target", "fix")
     for branch, kind in (("main", "human"), ("fix", "agent")):
-        conversation.append(branch, "that is me", "--author-kind", kind, author="x")
+        append_of_kind(conversation, branch, "that is me", kind)
     conflict = stopped(conversation, "unknown", "medium")
     assert values(conflict) == [{"both": [{"kind": "agent"}, {"kind": "human"}]}, {"kind": "human"}, {"kind": "agent"}]
     finished(conversation, conflict, "--take", "source")

@@ -135,15 +135,15 @@ def test_a_budget_in_which_nothing_fits_is_refused_with_the_smallest_one(conv, t
 
 def test_the_example_in_the_budget_help_is_right(conv):
     """S1-13."""
-    seen = json.loads(conv("budget", "--window", "200000", "--json").stdout)
+    seen = json.loads(conv("tokens", "--budget", "200k", "--json").stdout)
     assert seen["parts"] == {"content": 120_000, "response": 40_000, "overhead": 40_000}
     assert seen["content"] == {"files": 60_000, "history": 36_000, "metadata": 24_000}
 
 
 def test_a_budget_can_be_given_by_a_model(conv):
-    assert conv("budget", "--model", "claude-opus-4-5").stdout.splitlines()[0] == "window\t200000"
-    assert conv("budget").returncode == 2
-    assert conv("budget", "--window", "-1").returncode == 2
+    assert conv("tokens", "--budget", "--model", "claude-opus-4-5").stdout.splitlines()[0] == "window\t200000"
+    assert conv("tokens", "--budget").returncode == 2
+    assert conv("tokens", "--budget=-1").returncode == 2
 
 
 def test_a_preview_prints_the_block_that_is_sent(conv):

@@ -43,9 +43,12 @@ def test_an_append_names_the_rules_and_not_the_secrets(store):
     assert store.run_main("append", store.id, "harmless").stderr == ""
 
 
-def test_many_lines_get_one_note(store):
-    lines = "".join(json.dumps({"author": "carol", "text": text}) + "\n" for text in (TOKEN, "x", f"again {TOKEN}"))
-    done = store.run_main("append", store.id, "--jsonl", "-", "--atomic", given=lines)
+def test_many_lines_get_one_note(store, tmp_path):
+    path = tmp_path / "lines.jsonl"
+    path.write_text(
+        "".join(json.dumps({"author": "carol", "text": text}) + "\n" for text in (TOKEN, "x", f"again {TOKEN}"))
+    )
+    done = store.run_main("append", store.id, "--jsonl", str(path))
     assert done.returncode == 0
     assert done.stderr.count("1 possible secret in the text: github-token") == 1
 
@@ -114,7 +117,7 @@ def test_without_re2_a_larger_import_says_once_that_not_all_was_scanned(store, t
     assert done.returncode == 0
     assert "1 possible secret in 1 conversation" in done.stderr
     assert done.stderr.count("not all messages were scanned for secrets") == 1
-    assert done.stderr.count("scopes secrets scan; to install RE2: pip install 'scopes-ai[secrets]'") == 1
+    assert done.stderr.count("scopes secrets list; to install RE2: pip install 'scopes-ai[secrets]'") == 1
     assert store.run_main("secrets", "list").returncode == 1
 
 

@@ -44,7 +44,7 @@ def test_a_dismissed_candidate_is_refused_with_the_way_back(conversation, senten
     gone = conversation.run("decisions", "--dismiss", sentence, "--reason", "a joke", "--json")
     error = conversation.run_refused("decisions", "--accept", sentence, code=1)
     assert "dismissed already" in error["message"]
-    assert error["hint"].endswith("scopes operations list")
+    assert error["hint"].endswith("scopes op -a")
     assert conversation.run("operations", "-a", "--json")["operations"][0]["id"] == gone["operation"]
     conversation.run("undo", gone["operation"])
     assert conversation.run("decisions", "--accept", sentence, "--topic", "db", "--json")["topic"] == "db"

@@ -38,10 +38,6 @@ def test_a_title_can_be_an_argument(conversation):
     assert "Login fails" in conversation.run_main("list").stdout
 
 
-def test_a_title_that_is_given_twice_is_refused(error):
-    assert error("new", "a", "b")[:2] == (2, "error: the title is given twice")
-
-
 def test_too_many_arguments_are_named(error):
     assert error("new", "a", "b")[:2] == (2, "error: too many arguments: b")
 
@@ -79,26 +75,24 @@ def test_an_unquoted_query_of_several_words_needs_all_of_them(conversation):
     assert conversation.run_main("search", "parser", "missing").returncode == 1
 
 
-@pytest.mark.parametrize(
-    "words", [("hello", "conv-001"), ("hello", "parser", "conv-001"), ("hello", "--in", "conv-001")]
-)
-def test_a_search_is_limited_to_the_conversation_that_is_named_last(conversation, words):
+def test_a_conversation_among_the_words_of_a_search_is_a_word_and_named(conversation):
     conversation.run_main("append", conversation.run("new", "--json")["id"], "hello parser")
-    assert conversation.run_main("search", *words, "--format", "{conversation}").stdout == "conv-001\n"
+    done = conversation.run_main("search", "hello", "conv-001")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "conv-001 is a conversation: searched as a word\nhint: search only there: --in conv-001\n" in done.stderr
+    inside = conversation.run_main("search", "hello", "--in", "conv-001", "--format", "{conversation}")
+    assert inside.stdout == "conv-001\n"
 
 
-def test_an_extra_word_of_log_is_refused_unless_it_is_a_path_of_the_conversation(conversation, error):
-    code, message, *_ = error("log", "conv-001", "extra")
-    assert (code, message) == (
-        2, "error: conv-001 has no branch 'extra', and no message touched a file of that name"
-    )  # fmt: skip
-    assert conversation.run_main("log", "conv-001", "extra").stderr.splitlines()[1:] == [
-        "hint: branches of conv-001: fix, main",
-        "hint: for any path: scopes log conv-001 -- extra",
-    ]
-    assert "no message touched 'extra'" in conversation.run_main("log", "conv-001/main", "extra").stderr
-    assert conversation.run_main("log", "conv-001", "src/app.py").stdout.count("\n") == 1
-    assert conversation.run_main("log", "conv-001", "--", "extra").returncode == 0
+def test_an_extra_word_of_log_is_refused_unless_it_is_a_path_after_the_separator(conversation, error):
+    assert error("log", "conv-001", "src/app.py") == (
+        4,
+        "error: there is no branch or message 'src/app.py' in conv-001",
+        "hint: for a path: scopes log conv-001 -- src/app.py",
+    )
+    assert conversation.run_main("log", "conv-001", "--", "src/app.py").stdout.count("\n") == 1
+    other = conversation.run_main("log", "conv-001", "--", "extra")
+    assert (other.returncode, "no message touched 'extra'" in other.stderr) == (0, True)
 
 
 def test_a_branch_that_is_given_twice_is_refused(conversation, error):

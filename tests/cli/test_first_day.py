@@ -191,10 +191,5 @@ def test_the_subject_of_a_decision_is_the_same_in_decisions_and_log(two_branches
     assert decision["message.subject"] == json.loads(logged)["subject"] == "decision: blue · topic: colour"
 
 
-def test_the_status_of_a_branch_in_a_pipe_is_not_the_word_for_the_active_one(two_branches):
-    rows = [line.split("\t") for line in run(two_branches, "branch", "{}").stdout.splitlines()]
-    assert [row[5] for row in rows] == ["open", "open"]
-
-
 def test_the_help_of_all_commands_names_checkout(two_branches):
     assert "checkout" in run(two_branches, "help", "--all").stdout

@@ -74,6 +74,7 @@ def append(
     lines: Annotated[
         str | None, typer.Option("--jsonl", metavar="FILE", help="A message for each line; - is standard input")
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="With --jsonl: refuse a key that no message has")] = False,
     binary: Annotated[
         str | None, typer.Option("--binary", metavar="TYPE", help="Standard input is a file of this media type")
     ] = None,
@@ -96,6 +97,8 @@ def append(
         raise Invalid(problem, hint="set author and text in each line")
     if lines is not None and start is not None:
         raise Invalid("--from and --jsonl exclude each other", hint="create the branch first: scopes branch --from")
+    if strict and lines is None:
+        raise Invalid("--strict needs --jsonl", hint="leave it out")
     repository = invocation.repository()
     where, given = _split_words(repository, first, second, is_place=lines is not None or text_option is not None)
     text = choose_text(given, text_option)
@@ -105,7 +108,7 @@ def append(
         raise Invalid("--binary stores standard input", hint="for example: scopes append --binary image/png < FILE")
     handle = StoreHandle(repository)
     if lines is not None:
-        reader = LineReader(handle.branch(where, branch))
+        reader = LineReader(handle.branch(where, branch), strict=strict)
         add = reader.append if lines == STANDARD_INPUT else reader.append_all
         code = invocation.stream(add(walk_documents(invocation, lines)), options=ViewOptions(lines=True))
         for note in reader.notes():
