@@ -138,11 +138,25 @@ def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -
         raise Invalid(f"{name} has an integer of more than {digits}", hint="put it in quotes, as a text") from error
 
 
-def compose_message(author: Author, text: str | None, fields: Fields, parts: Sequence[dict[str, str]] = ()) -> Message:
+def compose_message(
+    author: Author,
+    text: str | None,
+    fields: Fields,
+    parts: Sequence[dict[str, str]] = (),
+    *,
+    takes_topic: bool = True,
+) -> Message:
     """Build the message; a plain text without further fields needs no validation, and so no pydantic.
 
     With --topic the text becomes a field of the document of a typed kind. --data has that document, or all fields of
     the message with the document in one of them, as a line of JSON has.
+
+    Args:
+        author: who writes it
+        text: its text, or what is said of the topic
+        fields: what the options give
+        parts: parts beside those of --data
+        takes_topic: the command has the option --topic, so a hint may name it
 
     Raises:
         Invalid: there is no content, or a field is invalid.
@@ -158,7 +172,7 @@ def compose_message(author: Author, text: str | None, fields: Fields, parts: Seq
         given[own] = {**given.get(own, {}), **_topic_fields(kind, fields.topic, text)}
         text = None
     if kind in TYPED_KINDS and not given.get(own):
-        short = f"--kind {kind} --topic ABOUT TEXT, or " if kind in TOPICS else ""
+        short = f"--kind {kind} --topic ABOUT TEXT, or " if takes_topic and kind in TOPICS else ""
         hint = f"for example: {short}--kind {kind} --data '{EXAMPLES[kind]}'"
         raise Invalid(f"a message of kind {kind} needs its document", hint=hint)
     if parts:

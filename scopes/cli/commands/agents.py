@@ -209,7 +209,8 @@ def send(
     document = None if data is None else json.dumps(read_fields(invocation, data))
     answered = complete_message_id(repository, target.conversation.id, reply_to)
     fields = Fields(kind=kind, data=document, reply_to=answered)
-    done = send_message(target, compose_message(author_of(invocation), content, fields), to or (), queue=queue)
+    message = compose_message(author_of(invocation), content, fields, takes_topic=False)
+    done = send_message(target, message, to or (), queue=queue)
     failures = deliver_to_programs(repository, done.delivered_to, SentMessage(done.message, [done.operation]))
     return invocation.show(replace(done, notes=(*done.notes, *failures)))
 

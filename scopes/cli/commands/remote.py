@@ -16,7 +16,7 @@ from scopes.sync.change_remotes import RemoteChanged, add_remote, remove_remote,
 from scopes.sync.edit_remotes import rename_remote, set_remote_address
 from scopes.sync.remotes import resolve_remote
 
-RemoteName: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The name of the remote")]
+RemoteName: TypeAlias = Annotated[str, typer.Argument(metavar="REMOTE", help="The name of the remote")]
 
 
 def remote_add(
