@@ -179,10 +179,14 @@ def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> 
 
     Of a conversation that was not imported nothing is looked up: appends are fast. `verb` is the command.
     """
-    where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
+    conversation = branch.conversation.id
+    where = shlex.quote(f"{conversation}/{NOTES}")
     before = read_commit(branch.repository, appended).parents[0]
-    option = "--from HEAD" if verb == "append" else "--create"
-    return note_taken(branch, before, f"scopes undo, and then: scopes {verb} {where} {option} ...")
+    if verb == "append":
+        return note_taken(branch, before, f"scopes undo, and then: scopes append {where} --from HEAD ...")
+    return note_taken(
+        branch, before, f"scopes undo, scopes branch {conversation} {NOTES}, and then: scopes {verb} {where} ..."
+    )
 
 
 def note_taken(branch: BranchHandle, before: Oid, cure: str, *, is_planned: bool = False) -> tuple[Note, ...]:

@@ -171,17 +171,10 @@ def test_a_named_store_that_does_not_exist_is_exit_4_for_every_reader(tmp_path, 
     path = str(tmp_path / "typo")
     words = ("--store", path) if how == "option" else ()
     environ = {"SCOPES_STORE": path} if how == "variable" else {}
-    for command in (
-        "conv list",
-        "conv list --json",
-        "conv search x",
-        "verify",
-        "config list",
-        "config get scopes.author",
-    ):
+    for command in ("list", "list --json", "search x", "verify", "config", "config scopes.author"):
         done = scopes(*words, *command.split(), table=PRODUCT, env=environ)
         assert (done.returncode, path in done.stderr) == (4, True), (command, done.stderr)
-    assert scopes("conv", "list", table=PRODUCT, env={"SCOPES_STORE": ""}).returncode == 0
+    assert scopes("list", table=PRODUCT, env={"SCOPES_STORE": ""}).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_branch_created_with_git_can_be_abandoned(repository):
 def test_main_cannot_be_abandoned(repository):
     history(repository, "main: a")
     before = refs(repository)
-    with pytest.raises(Refused, match="the branch main cannot be abandoned") as refusal:
+    with pytest.raises(Refused, match="the branch main cannot be hidden") as refusal:
         abandon(repository, "conv-001", "main")
     assert "scopes delete" in refusal.value.hint
     assert refs(repository) == before

@@ -14,7 +14,7 @@ from scopes.conversation.stats import files
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 from scopes.model.message import Author, FileTouch, Message, Part, file_operations
-from tests.render.rendering import piped, seen_lines
+from tests.render.rendering import document, piped, seen_lines
 from tests.render.results import SAMPLES
 from tests.support.history import history, say
 
@@ -171,11 +171,11 @@ def test_a_file_used_by_a_tool_is_attributed_to_the_calling_agent(repository):
     assert {row.last_author for row in files(repository, "conv-001").files} == {"codex"}
 
 
-def test_a_pipe_has_a_row_for_each_file_and_a_template_reads_its_messages():
+def test_a_pipe_has_a_row_for_each_file_and_json_its_messages():
     """S1-20: file to messages."""
     files = SAMPLES["files"]["files"]
     assert piped(files) == "src/login.py\tedit:2,read:1\t2\t2025-12-31T22:31:00Z\tplanner\n"
-    assert piped(files, template="{path} {message_ids}") == f"src/login.py {','.join(files.files[0].messages)}\n"
+    assert document(files)["files"][0]["messages"] == [*files.files[0].messages]
 
 
 def test_people_see_paths_in_the_project_whole_and_which_branches_are_covered():

@@ -381,7 +381,7 @@ def test_a_filter_that_nothing_matches_gets_a_note_with_what_there_is(repository
     for only, text, hint in (
         (LogFilter(author="clod"), "no message matches", "authors: carol, dave"),
         (LogFilter(author="clod", kind="priority"), "no message matches", "authors: carol, dave\nkinds: answer, plain"),
-        (LogFilter(path="nowhere"), "no message touched 'nowhere'", "see: scopes files conv-001"),
+        (LogFilter(path="nowhere"), "no message touched 'nowhere'", "see: scopes show conv-001 --files"),
         (LogFilter(since="2100-01-01"), "no message matches", None),
     ):
         assert log(repository, "conv-001/fix", only=only).notes == (Note(text, hint),)

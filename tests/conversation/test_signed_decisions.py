@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.clock import format_seconds
 from scopes.conversation.append import amend, retract
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
@@ -96,22 +95,6 @@ def test_an_unsigned_decision_of_a_person_lacks_a_signature_that_is_required(rep
     found = verify_signatures(repository, str(home), required=True)
     assert [each.what for each in found.unsigned] == ["decision"]
     assert found.exit_code == 1
-
-
-def test_a_back_dated_decision_above_newer_messages_needs_the_signature_that_is_required_since(repository, home):
-    """Whoever writes a commit chooses its time."""
-    history(repository, "main: a b")
-    configure(home, commit_gpgsign="false")
-    with_signer(repository, home)
-    then, decision = "2001-01-01T00:00:00Z", {"topic": "auth", "decision": "tokens"}
-    person = {"name": "carol", "kind": "human"}
-    say(repository, "conv-001", "", author=person, kind="decision", decision=decision, time=then)
-    oid, below = tip(repository), read_commit(repository, read_commit(repository, tip(repository)).parents[0])
-    assert read_commit(repository, oid).time < below.time
-    found = verify_signatures(repository, str(home), required=True, since=format_seconds(below.time))
-    assert [(each.oid, each.author) for each in found.unsigned] == [(oid, "carol")]
-    later = verify_signatures(repository, str(home), required=True, since=format_seconds(below.time + 1))
-    assert later.unsigned == ()
 
 
 def test_nothing_is_written_if_a_decision_cannot_be_signed(repository, home):

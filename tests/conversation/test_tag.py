@@ -63,7 +63,7 @@ def test_a_tag_that_exists_is_not_moved(repository):
     tag(repository, "conv-001", "v1", "main~1")
     with pytest.raises(Refused, match="tag 'v1' already exists in conv-001") as refusal:
         tag(repository, "conv-001", "v1")
-    assert refusal.value.hint == "remove it first: scopes tag conv-001 v1 --delete"
+    assert refusal.value.hint == "move it: scopes tag -f conv-001 v1 MESSAGE"
     delete_tag(repository, "conv-001", "v1")
     assert tag(repository, "conv-001", "v1").oid == drawn.oids["b"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scopes.cli.commands.show import may_name_message
 
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.names import could_be_id, match_prefix, parse_latest, split_steps, split_time
@@ -165,13 +164,3 @@ def test_an_unknown_name_has_the_nearest_ones_as_its_hint(text, known, hint):
     with pytest.raises(NotFound, match=f"there is no branch '{text}'") as refusal:
         match_prefix(text, known, "branch", "the general hint")
     assert refusal.value.hint == hint
-
-
-@pytest.mark.parametrize("text", ["abcd", "k3x9", "@", "@-", "main~2", "conv-001^", "conv-001@{1}", "@{1}"])
-def test_an_id_steps_and_a_time_may_name_a_message(text):
-    assert may_name_message(text)
-
-
-@pytest.mark.parametrize("text", ["conv-00001x", "nothing-like-it", "conv-99999", "abc", "Title of it", "Abcdef", ""])
-def test_another_text_names_no_message_without_a_conversation(text):
-    assert not may_name_message(text)

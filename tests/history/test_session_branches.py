@@ -49,9 +49,9 @@ def send_mine(repository):
 @pytest.mark.parametrize(
     ("write", "cure"),
     [
-        (lambda repository: append(repository, "conv-001", MINE), "scopes append conv-001/notes --create"),
-        (append_two, "scopes append conv-001/notes --create"),
-        (send_mine, "scopes send conv-001/notes --create"),
+        (lambda repository: append(repository, "conv-001", MINE), "scopes append conv-001/notes --from HEAD"),
+        (append_two, "scopes append conv-001/notes --from HEAD"),
+        (send_mine, "scopes branch conv-001 notes, and then: scopes send conv-001/notes"),
     ],
     ids=["append", "append --atomic", "send"],
 )

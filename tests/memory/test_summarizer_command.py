@@ -33,7 +33,7 @@ def test_a_prompt_of_megabytes_may_be_read_or_ignored():
 def test_a_failing_command_is_refused(command, message):
     with pytest.raises(Refused, match=message) as error:
         run_summarizer(command, "say it", 20)
-    assert "--builtin" in (error.value.hint or "")
+    assert "-c scopes.summarizer=" in (error.value.hint or "")
 
 
 @pytest.mark.parametrize("command", ["sleep 60", "while echo x; do sleep 0.2; done", "exec >&- 2>&-; sleep 60"])

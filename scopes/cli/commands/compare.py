@@ -188,6 +188,8 @@ def why(
         return invocation.show(blame(repository, read_where(repository, target or LATEST), key))
     if target is None:
         raise Invalid("no file given", hint="for example: scopes why src/app.py:42, or --topic TOPIC")
+    if invocation.at_operation is not None:
+        raise Invalid("--at is for --topic; a file is read as of a commit", hint="for example: --rev HEAD~1")
     if limit == 0:
         raise Invalid("-n 0 names no candidate", hint="for example: scopes why FILE:LINE -n 3")
     from scopes.code_links.why import WhyRequest
