@@ -42,9 +42,8 @@ def paste(tmp_path, command):
 @pytest.mark.parametrize(
     ("words", "code", "name"),
     [
-        (("retract", BRANCH), 2, BRANCH),
         (("amend", BRANCH), 2, BRANCH),
-        (("log", BRANCH, "main..nosuch"), 2, BRANCH),
+        (("merge", "conv-001", "main", HOSTILE), 2, HOSTILE),
         (("merge", "conv-001", HOSTILE), 2, HOSTILE),
         (("push", BRANCH), 2, BRANCH),
     ],
