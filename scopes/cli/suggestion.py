@@ -37,7 +37,12 @@ _OPTIONS = {
     "--graph": "log --graph",
     "--stat": "show --stat",
 }
-_SAME_OPTION = {("search", "--author"): "--agent", ("list", "--author"): "--agent", ("log", "--agent"): "--author"}
+_SAME_OPTION = {
+    ("search", "--author"): "--agent",
+    ("list", "--author"): "--agent",
+    ("log", "--agent"): "--author",
+    ("push", "--force-with-lease"): "--force",
+}
 
 
 def unknown_word(table: Table, line: CommandLine) -> Invalid:

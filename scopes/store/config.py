@@ -67,7 +67,7 @@ SETTINGS = {
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
     "scopes.secrets.onImport": "'false': possible secrets in imports and appends are not reported (default: true)",
     "scopes.signCommits": "whether merges and decisions are signed (default: as git does; not from the store)",
-    "scopes.fetchManifests": "'true': fetch and pull get manifests, and messages of what is here ('clone --manifests')",
+    "scopes.fetchManifests": "'true': fetch and pull list what a remote has, and get messages only of what is here",
     "scopes.remoteConversations": "conversations with which a repository of a remote is full (default 5000; 0: never)",
     "scopes.remoteMegabytes": "megabytes with which a repository of a remote is full (default 5000; 0: never)",
     "scopes.prices": "a file with the prices of models for 'usage' (your own configuration only)",

@@ -84,7 +84,7 @@ def note_deleted_branches(
 def note_deleted_there(repository: Repository, names: Iterable[str], remote: str, option: str) -> tuple[Note, ...]:
     """Return a note about branches that were deleted on a remote and are here: a push does not send them again.
 
-    names: of branches, as CONV/BRANCH; option: ` --remote NAME` for the hint, if it needs that
+    names: of branches, as CONV/BRANCH; option: ` NAME` for the hint, if it needs that
     """
     deleted = list(names)
     if not deleted:

@@ -85,8 +85,8 @@ class RemoteChanged(Result):
         """How to use a new remote."""
         if self.change == "removed" or self.before is not None:
             return ""
-        option = "" if self.default else f" --remote {quote(self.name)}"
-        return f"get them: scopes fetch{option}" if self.conversations else f"send some: scopes push CONV{option}"
+        option = "" if self.default else f" {quote(self.name)}"
+        return f"get them: scopes fetch{option}" if self.conversations else f"send some: scopes push{option} CONV"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

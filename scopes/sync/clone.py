@@ -69,10 +69,10 @@ class Cloned(Result):
     @property
     def next_step(self) -> str:
         """How to use the store."""
-        options = f"--store {quote(self.path)} list"
+        scopes = f"scopes --store {quote(self.path)}"
         if self.listed is None:
-            return f"use it: scopes {options}"
-        return f"list them: scopes {options} --remote {quote(self.listed.remote)}"
+            return f"use it: {scopes} list"
+        return f"list them: {scopes} fetch {quote(self.listed.remote)} --list"
 
     @property
     def exit_code(self) -> int:

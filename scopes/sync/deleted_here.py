@@ -47,7 +47,7 @@ def describe_deleted(
 ) -> Iterator[Note]:
     """Yield a note for each conversation that was deleted here and has changed on a remote, with how to restore it.
 
-    option: ` --remote NAME` for commands in hints, if it is needed
+    option: ` NAME` for commands in hints, if it is needed
     named: the user has named them: also yield notes for those that have not changed
     """
     deleted = {row.root: row.status for row in rows if row.status == "deleted" or (named and row.conversation is None)}

@@ -80,8 +80,8 @@ class RemoteShown(Result):
     @property
     def next_step(self) -> str:
         """How to see what a push would send."""
-        option = "" if self.default else f" --remote {quote(self.name)}"
-        return f"see what a push would send: scopes push --dry-run{option}"
+        option = "" if self.default else f" {quote(self.name)}"
+        return f"see what a push would send: scopes push{option} --dry-run"
 
 
 def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:

@@ -74,7 +74,7 @@ class _Planned(NamedTuple):
 class PushRun(NamedTuple):
     """State and options of a push that all repositories of a remote share.
 
-    family: the name of the remote; option: ` --remote NAME` for hints
+    family: the name of the remote; option: ` NAME` for hints
     is_named: whether conversations were named
     purged: whether all conversations are replaced whose purged content the remote still has
     branches: the branches to force, for conversations of which single branches were named

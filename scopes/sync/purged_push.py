@@ -39,8 +39,8 @@ def explain_newer(conversation: ConversationId, option: str) -> str:
     """Return why purged content is not replaced on a remote, and the commands that get or remove what is above it."""
     name = quote(conversation)
     return (
-        f"the remote has newer messages above what was purged here: get them without it: scopes pull {name} "
-        f"--purged{option}; then: scopes push{option} --purged; or remove there what is not here: "
+        f"the remote has newer messages above what was purged here: get them without it: scopes pull{option} {name} "
+        f"--purged; then: scopes push{option} --purged; or remove there what is not here: "
         f"scopes push{option} {name} --force --yes"
     )
 

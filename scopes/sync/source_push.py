@@ -279,8 +279,9 @@ class _SourcePush:
 
     def _explain_moved(self, conversation: ConversationId, reason: str) -> str:
         """Return why files were not taken although they were sent several times, and what to do."""
-        words = f"{quote(conversation)}{' --originals' if self._wanted else ''}"
-        again = f"push them again: scopes push {words}{remote_option(self._repository, self._of.family[0])}"
+        option = remote_option(self._repository, self._of.family[0])
+        originals = " --originals" if self._wanted else ""
+        again = f"push them again: scopes push{option} {quote(conversation)}{originals}"
         return f"{TRIES} times somebody else pushed at the same moment; {again} ({reason})"
 
     def _remember(self, changes: Sequence[_Change]) -> list[_Change]:

@@ -69,7 +69,7 @@ def _check_whole(path: str) -> None:
     if kind_of(refs) == "store":
         text = f"{path} is a git bundle of a whole scopes store, such as a backup, not one of conversations"
         fetch = f"git --git-dir=DIRECTORY fetch {quote(path)} '+refs/*:refs/*' '^refs/scopes/active/*'"
-        hint = f"make a store of it: scopes --store DIRECTORY init; {fetch}; scopes --store DIRECTORY repair"
+        hint = f"make a store of it: scopes --store DIRECTORY init; {fetch}; scopes --store DIRECTORY verify --repair"
         raise Refused(text, hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""`scopes push --with-sources` on the command line, with the transcripts of three agents."""
+"""`scopes push --originals` on the command line, with the transcripts of three agents."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_a_file_that_only_another_conversation_has_is_an_error_without_a_command
     other = history(repository, "main: a").conversation
     with pytest.raises(NotFound, match="no message holds the file") as caught:
         plan_purge(repository, PurgeRequest(conversation=other, file=".env"), places)
-    assert caught.value.hint == "see: scopes files CONV"
+    assert caught.value.hint == "see: scopes show CONV --files"
 
 
 def test_attached_files_of_other_conversations_stay(repository, places, tmp_path):

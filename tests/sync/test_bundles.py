@@ -417,7 +417,7 @@ def test_verify_refuses_a_bundle_that_only_its_writer_could_read(store, tmp_path
     add(store, bare)
     push_to(store, "conv-001")
     first = git(bare, "rev-list", "--max-parents=0", "--all").split()[0]
-    subprocess.run(["git", f"--git-dir={bare}", "push", "-q", str(path), "--all", f"^{first}"], check=True)
+    subprocess.run(["git", f"--git-dir={bare}", "bundle", "create", "-q", str(path), "--all", f"^{first}"], check=True)
     with pytest.raises(Corrupt, match="cannot be read"):
         verify_bundle(store, str(path), connection())
 

@@ -16,7 +16,7 @@ from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from tests.cli.running import PRODUCT, scopes
 from tests.support.history import history, say, texts
 from tests.support.recalled import recalled
-from tests.support.remotes import EVERYTHING, connection, push_to
+from tests.support.remotes import EVERYTHING, connection
 from tests.support.store import git, make_store, open_store
 
 NAME, OTHER = "conv-001", "conv-002"
@@ -74,7 +74,3 @@ def test_a_bundle_is_written_to_a_file(ours, tmp_path):
     with pytest.raises(Invalid) as caught:
         create_bundle(ours, "/dev/full", EVERYTHING, connection())
     assert "--output" not in caught.value.hint
-    push_to(ours)
-    done = scopes("--store", ours.path, "push", "-", "--all", table=PRODUCT, cwd=str(tmp_path))
-    assert (done.returncode, list(tmp_path.glob("-"))) == (2, [])
-    assert "./-" in done.stderr

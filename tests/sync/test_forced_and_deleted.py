@@ -200,4 +200,4 @@ def test_the_long_form_of_a_branch_names_it(ours, theirs):
 
 def test_the_option_of_git_that_force_is_already_is_pointed_to_it():
     done = scopes("push", "conv-001", "--force-with-lease", table=PRODUCT)
-    assert (done.returncode, "--force is that" in done.stderr) == (2, True)
+    assert (done.returncode, "did you mean --force?" in done.stderr) == (2, True)

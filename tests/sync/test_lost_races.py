@@ -77,7 +77,7 @@ def test_who_cannot_send_original_files_reads_the_command_and_why(ours, sources_
     pushed = push_to(ours, with_sources=True)
     (row,) = pushed.sources
     assert (row.status, pushed.exit_code) == ("refused", 1)
-    again = f"push them again: scopes push {row.conversation} --with-sources ("
+    again = f"push them again: scopes push {row.conversation} --originals ("
     assert f"5 times somebody else pushed at the same moment; {again}" in row.reason
     assert "cannot lock ref" in row.reason
 

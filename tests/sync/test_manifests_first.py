@@ -167,8 +167,8 @@ def test_the_newest_come_first_up_to_a_limit(other, pushed, index):
 
 def test_titles_are_searched_by_all_words_whatever_their_case(other, index):
     ask(other, index)
-    assert [row.title for row in search_titles(other, ["CARD pay"], index).conversations] == ["Pay by card"]
-    missed = search_titles(other, ["pay", "cash"], index)
+    assert [row.title for row in search_titles(other, "origin", ["CARD pay"], index).conversations] == ["Pay by card"]
+    missed = search_titles(other, "origin", ["pay", "cash"], index)
     assert (missed.conversations, missed.exit_code) == ((), 1)
 
 
@@ -177,7 +177,7 @@ def test_a_conversation_without_a_title_is_called_by_its_first_prompt(other, ind
     result = list_remote(other, [resolve_remote(other, None)], index)
     rows = [(row.title, row.title_source, row.conversation) for row in result.conversations]
     assert rows == [("Pay by card", "title", None), ("a", "prompt", None)]
-    found = search_titles(other, ["a"], index)
+    found = search_titles(other, "origin", ["a"], index)
     assert {row.title for row in found.conversations} == {"Pay by card", "a"}
     assert (result.notes, found.notes) == ((), ())
 
@@ -189,7 +189,8 @@ def test_a_manifest_of_an_earlier_version_has_no_prompt_and_a_note_says_so(pushe
     push_to(pushed)
     other = machine(tmp_path / "late", bare, "erin")
     ask(other, index)
-    before, missed = list_remote(other, [resolve_remote(other, None)], index), search_titles(other, ["first"], index)
+    before = list_remote(other, [resolve_remote(other, None)], index)
+    missed = search_titles(other, "origin", ["first"], index)
     assert [row.messages for row in before.conversations if row.title is None] == [2]
     assert [note.text for note in before.notes] == [
         "1 conversation has neither title nor first prompt, and is not here"
@@ -204,7 +205,7 @@ def test_a_manifest_of_an_earlier_version_has_no_prompt_and_a_note_says_so(pushe
 
 
 def test_a_remote_that_was_never_asked_is_an_error_with_a_hint(other, index):
-    for act in (lambda: listed(other, index), lambda: search_titles(other, ["x"], index)):
+    for act in (lambda: listed(other, index), lambda: search_titles(other, "origin", ["x"], index)):
         with pytest.raises(NotFound, match="is not known") as caught:
             act()
         assert caught.value.hint == "ask: scopes fetch --list"
@@ -244,7 +245,7 @@ def test_an_empty_list_names_the_store_that_was_given(pushed, bare, tmp_path):
     scopes("--store", str(place), "fetch", "--list", table=PRODUCT)
     hint = scopes("--store", str(place), "list", table=PRODUCT).stderr.splitlines()[1]
     words = shlex.split(hint.removeprefix("hint: list them: "))
-    assert words == ["scopes", "--store", str(place), "list", "--remote", "origin"]
+    assert words == ["scopes", "--store", str(place), "fetch", "origin", "--list"]
     assert scopes(*words[1:], table=PRODUCT).stdout
 
 
@@ -440,6 +441,6 @@ def test_words_behind_the_place_where_a_title_is_cut_are_found(other, pushed, in
     rename_title(pushed, "conv-002", f"{'word ' * 80}lighthouse")
     push_to(pushed)
     ask(other, index)
-    (row,) = search_titles(other, ["lighthouse"], index).conversations
+    (row,) = search_titles(other, "origin", ["lighthouse"], index).conversations
     assert row.title is not None
     assert len(row.title) == 300

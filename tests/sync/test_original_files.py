@@ -1,4 +1,4 @@
-"""`push --with-sources`: the bytes of imported files leave on request, and are the same on the other machine."""
+"""`push --originals`: the bytes of imported files leave on request, and are the same on the other machine."""
 
 from __future__ import annotations
 

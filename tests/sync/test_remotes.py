@@ -69,7 +69,7 @@ def test_without_the_first_remote_an_error_says_how_to_choose_the_default(reposi
     remove_remote(repository, "backup")
     with pytest.raises(Ambiguous, match="several remotes") as caught:
         resolve_remote(repository, None)
-    assert "--remote" in caught.value.hint
+    assert "scopes push NAME" in caught.value.hint
     assert "scopes config scopes.defaultRemote NAME; remotes: team, usb" in caught.value.hint
     remove_remote(repository, "usb")
     assert resolve_remote(repository, None).name == "team"

@@ -53,7 +53,7 @@ def test_a_store_that_pushed_knows_what_the_remote_has(pushed, index):
     by_name = {row.conversation: (row.title, row.branches, row.messages) for row in result.conversations}
     assert by_name["conv-002"] == ("Pay by card", 1, 3)
     assert len(by_name) == 2
-    assert [row.conversation for row in search_titles(pushed, ["card"], index).conversations] == ["conv-002"]
+    assert [row.conversation for row in search_titles(pushed, "origin", ["card"], index).conversations] == ["conv-002"]
 
 
 def test_it_is_the_same_as_the_answer_of_the_remote(pushed, index):
