@@ -34,7 +34,7 @@ from scopes.conversation.branch import tag as run_tag
 from scopes.conversation.new_rename_delete import delete as run_delete
 from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation, rename_title
 from scopes.errors import Invalid, NotFound
-from scopes.history.names import resolve_conversation, resolve_revision, split_steps, split_time
+from scopes.history.names import Revision, resolve_conversation, resolve_revision, split_steps, split_time
 from scopes.store.repository import Repository
 
 NUMBERED = "conv-"  # a mistyped id does not become the name of a branch
@@ -244,24 +244,40 @@ def tag(
     conversation, branch = split_branch(place, branch)
     if not names and not delete:
         return invocation.show(list_tags(repository, conversation))
+    if len(names) == len(words or ()) > 2:
+        resolve_conversation(repository, names[0])
     if not names or len(names) > (1 if delete else 2):
         raise Invalid(f"too many arguments: {names[-1]}" if names else "no tag given", hint="see: scopes help tag")
     if delete:
         return invocation.show(delete_tag(repository, conversation, names[0]))
-    if len(names) == 2 and _is_message(repository, conversation, names[0]):
-        names.reverse()
+    if len(names) == 2:
+        names = _order(repository, conversation, *names)
     message = names[1] if names[1:] else None
     return invocation.show(run_tag(repository, conversation, names[0], message, branch=branch, force=force))
 
 
-def _is_message(repository: Repository, conversation: str, word: str) -> bool:
-    """Return True if a word is a message, and no name: the id of one, or with steps back; as in `tag MESSAGE NAME`."""
-    try:
-        found = resolve_revision(repository, word, resolve_conversation(repository, conversation))
-    except NotFound:
-        return False
+def _order(repository: Repository, conversation: str, first: str, second: str) -> list[str]:
+    """Return the name of a tag, and its message; they may come in the other order, as in `tag MESSAGE NAME`.
+
+    Raises:
+        NotFound: neither is a message, and the first is no conversation either.
+    """
+    found = [_find(repository, conversation, word) for word in (first, second)]
+    if found == [None, None]:
+        resolve_conversation(repository, first)
     tags = [name for name, _ in list_tags(repository, conversation).tags]
-    return split_steps(word)[1] > 0 or (found.branch is None and word not in tags)
+    is_message = [
+        revision is not None and (split_steps(word)[1] > 0 or (revision.branch is None and word not in tags))
+        for word, revision in zip((first, second), found, strict=True)
+    ]
+    return [second, first] if is_message == [True, False] else [first, second]
+
+
+def _find(repository: Repository, conversation: str, word: str) -> Revision | None:
+    try:
+        return resolve_revision(repository, word, resolve_conversation(repository, conversation))
+    except NotFound:
+        return None
 
 
 def rewind(
