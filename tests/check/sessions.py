@@ -47,6 +47,15 @@ def write_session(path, *steps: Any, directory: str = DIRECTORY, session: str = 
 
 def run_check(capsys, *words: Any) -> tuple[int, str]:
     """Run `scopes check` and return the exit code and the output, with the error if there is one."""
-    code = main(["check", *map(str, words)], TABLE)
+    return _run(capsys, "check", *words)
+
+
+def run_diff(capsys, *words: Any) -> tuple[int, str]:
+    """Run `scopes diff`, which compares runs, and return the same."""
+    return _run(capsys, "diff", *words)
+
+
+def _run(capsys, *words: Any) -> tuple[int, str]:
+    code = main([*map(str, words)], TABLE)
     shown = capsys.readouterr()
     return code, shown.out + shown.err

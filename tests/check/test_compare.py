@@ -1,4 +1,4 @@
-"""`check --compare`: two runs of one task side by side, and modes that decide whether they differ."""
+"""`diff` of transcripts: two runs of one task side by side, and modes that decide whether they differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scopes.history.handles import resolve_scope
 from scopes.importers.formats.events import RunEnd
 from tests.check.headless_runs import TESTS, codex_rollout, codex_stream
 from tests.check.runs import edit, run_of, shell
-from tests.check.sessions import run_check, write_session
+from tests.check.sessions import run_check, run_diff, write_session
 from tests.importers.reading import TRANSCRIPTS
 
 TEST, PUSH, LIST = shell("pytest -q"), shell("git push"), shell("ls -l")
@@ -89,12 +89,12 @@ def test_paths_are_compared_and_the_exit_code_is_1_if_they_differ(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     old = write_session(tmp_path / "old.jsonl", TEST, "Done.")
     new = write_session(tmp_path / "new.jsonl", TEST, PUSH, "Done.", session="s2", tokens=20, directory="/ci/7")
-    code, out = run_check(capsys, "--compare", old, new, "--json")
+    code, out = run_diff(capsys, old, new, "--json")
     shown = json.loads(out)
     assert (code, shown["differs"], shown["only_new"]) == (1, True, ["Bash: git push"])
     assert {row["name"]: (row.get("old"), row.get("new")) for row in shown["amounts"]}["input tokens"] == (20, 60)
-    assert run_check(capsys, "--compare", old, new, "--compare-mode", "superset")[0] == 0
-    code, out = run_check(capsys, "--compare", old, new, "--compare-mode", "subset")
+    assert run_diff(capsys, old, new, "--match", "superset")[0] == 0
+    code, out = run_diff(capsys, old, new, "--match", "subset")
     assert (code, "different (subset): 0 calls only in the old run, 1 only in the new one" in out) == (1, True)
 
 
@@ -102,10 +102,10 @@ def test_mistakes_are_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     old = write_session(tmp_path / "old.jsonl", TEST)
     write_session(tmp_path / "new.jsonl", TEST, session="s2")
-    assert run_check(capsys, "--compare", old)[0] == 2
-    assert run_check(capsys, "--compare", old, old, "--compare-mode", "fuzzy")[0] == 2
-    assert "has 2 runs" in run_check(capsys, "--compare", old, tmp_path)[1]
-    assert "there is no run in gone.jsonl" in run_check(capsys, "--compare", old, "gone.jsonl")[1]
+    assert run_diff(capsys, "--match", "strict", old)[0] == 2
+    assert run_diff(capsys, old, old, "--match", "fuzzy")[0] == 2
+    assert "has 2 runs" in run_diff(capsys, old, tmp_path)[1]
+    assert "there is no run in gone.jsonl" in run_diff(capsys, old, "gone.jsonl")[1]
 
 
 STEPS = (("run", TESTS, 0), ("patch",), ("text", "Done."))
@@ -117,7 +117,7 @@ def test_the_stream_and_the_session_file_of_one_run_are_equal(tmp_path, monkeypa
     (tmp_path / "stream.jsonl").write_text(codex_stream(*STEPS))
     (tmp_path / "session.jsonl").write_text(codex_rollout(*STEPS[:2], ("refused", "update_plan"), STEPS[2]))
     for words in (("stream.jsonl", "session.jsonl"), ("session.jsonl", "stream.jsonl")):
-        code, output = run_check(capsys, "--compare", *words)
+        code, output = run_diff(capsys, *words)
         assert (code, "equal (strict)" in output) == (0, True), output
 
 
@@ -136,7 +136,7 @@ def test_both_files_of_a_recorded_run_are_equal(folder, tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     first, second = folder.glob("*.json*")
     for words in ((first, second), (second, first)):
-        code, output = run_check(capsys, "--compare", *words)
+        code, output = run_diff(capsys, *words)
         assert (code, "equal (strict)" in output) == (0, True), output
 
 

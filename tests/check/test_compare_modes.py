@@ -17,7 +17,7 @@ from scopes.importers.formats.events import RunEnd
 from scopes.render.dispatch import render_text
 from scopes.render.terminal import TerminalView
 from tests.check.made_runs import DENIED, FAILED, OK, edit, make_run, shell, write
-from tests.check.sessions import run_check, write_session
+from tests.check.sessions import run_diff, write_session
 from tests.render.results import COMPARED
 
 pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
@@ -141,7 +141,7 @@ def test_the_report_says_what_the_mode_does_not_compare(tmp_path, capsys, mode, 
     """Two runs are equal although the tests of the new one failed: the same calls were made."""
     old = write_session(tmp_path / "old.jsonl", ("Bash", {"command": "pytest"}, 0))
     new = write_session(tmp_path / "new.jsonl", ("Bash", {"command": "pytest"}, 1))
-    code, output = run_check(capsys, "--compare", old, new, "--compare-mode", mode)
+    code, output = run_diff(capsys, old, new, "--match", mode)
     assert (code, f"\nnot compared: {left_out}\n" in output) == (0, True), output
 
 
@@ -156,19 +156,19 @@ def cut_and_whole(tmp_path):
 def test_a_new_run_that_was_cut_off_is_never_equal_to_one_that_ended(tmp_path, capsys, mode):
     """A killed run calls no tool that the old one lacks: that does not make it one that a job may go on with."""
     whole, cut = cut_and_whole(tmp_path)
-    code, output = run_check(capsys, "--compare", whole, cut, "--compare-mode", mode)
+    code, output = run_diff(capsys, whole, cut, "--match", mode)
     assert (code, "the new run has no good end" in output) == (1, True), output
-    code, output = run_check(capsys, "--compare", cut, cut, "--compare-mode", mode)
+    code, output = run_diff(capsys, cut, cut, "--match", mode)
     assert (code, "the old run has no good end: the session file ends with a tool result" in output) == (0, True)
-    code, output = run_check(capsys, "--compare", cut, whole, "--compare-mode", mode)
+    code, output = run_diff(capsys, cut, whole, "--match", mode)
     assert code == int(mode != "superset")
-    document = json.loads(run_check(capsys, "--compare", whole, cut, "--compare-mode", mode, "--json")[1])
+    document = json.loads(run_diff(capsys, whole, cut, "--match", mode, "--json")[1])
     assert (document["differs"], document["faults_old"], len(document["faults_new"])) == (True, [], 1)
 
 
 def test_each_row_in_a_pipe_names_its_table(tmp_path, capsys):
     whole, cut = cut_and_whole(tmp_path)
-    rows = [line.split("\t") for line in run_check(capsys, "--compare", whole, cut)[1].splitlines() if "\t" in line]
+    rows = [line.split("\t") for line in run_diff(capsys, whole, cut)[1].splitlines() if "\t" in line]
     assert {len(row) for row in rows} == {4}
     assert {row[0] for row in rows} == {"number", "tool", "command"}
     assert ["tool", "Bash", "2", "1"] in rows

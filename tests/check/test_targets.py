@@ -184,8 +184,6 @@ def test_an_option_with_an_empty_variable_is_refused(folder, capsys, option):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--compare", "named.jsonl", "logs/a.jsonl", "--report", "junit=j.xml"), "--report has no effect with --compare"),
-        (("--compare", "named.jsonl", "logs/a.jsonl", "--fail-on", "none"), "--fail-on has no effect with --compare"),
         (("--test", "logs", "--report", "junit"), "--report has no effect with --test"),
         (("--list", "--baseline", "b.sarif"), "--baseline has no effect with --list"),
         (("--list", "run/empty", "--since", "yesterday"), "--since has no effect with --list"),
