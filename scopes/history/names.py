@@ -717,7 +717,7 @@ def parse_new_tag_name(repository: Repository, text: str, conversation: Conversa
     name = parse_tag_name(text)
     _check_meaning(name, "tag name", list_remote_names(repository))
     if could_be_id(name) and _begins_an_id(repository, name, conversation):
-        hint = f"name the tag, too: scopes tag {quote(conversation)} NAME {name}"
+        hint = f"name the tag, too: scopes tag {quote(conversation)} NAME {quote(name)}"
         raise Invalid(f"{name!a} is not a valid tag name: a message has this id", hint=hint)
     return name
 

@@ -56,7 +56,6 @@ SAFE_IN_FILES = {
     ("scopes/sync/change_notes.py", "_option('--title', value.before)"): "quotes its value",
     ("scopes/sync/purge_cures.py", "self._option"): "made by `remote_option`, which quotes",
     ("scopes/sync/lost_on_remote.py", "option"): "`self._of.option`; other functions are called `explain`, too",
-    ("scopes/cli/commands/log.py", "paths[0][4:]"): "what follows HEAD; the user has typed it just now",
     ("scopes/cli/help.py", "' '.join(path)"): "a command of the table",
     ("scopes/cli/help.py", "rows[0][0]"): "the same",
     ("scopes/cli/help.py", "names"): "options of the program",

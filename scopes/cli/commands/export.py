@@ -137,7 +137,7 @@ def _check_traces(where: str, form: str, source: str | None, *, notes: bool, wan
         raise Invalid("only original bytes have a source to choose", hint="add --format original")
     conversation, slash, _ = where.partition("/")
     if slash:
-        hint = f"all branches: scopes export {quote(conversation)} --format {form}"
+        hint = f"all branches: scopes export {quote(conversation)} --format {quote(form)}"
         raise Invalid(f"records of {_OF_COMMITS[form]} are those of a whole conversation", hint=hint)
     if form == "git-ai" and not notes:
         raise Invalid("git-ai has its records in notes of the project only", hint="add --notes to write them there")

@@ -103,8 +103,8 @@ def purge(
     if invocation.dry_run:
         return _show_plan(invocation, plan)
     if request.conversations and not whole and (invocation.yes or not invocation.interactive):
-        name = quote(plan.conversations[0])  # the caller may have passed an empty list of messages
-        hint = f"all of it: scopes purge {name} --whole --yes; messages of it: scopes purge {name} MESSAGE... --yes"
+        place = quote(plan.conversations[0])  # the caller may have passed an empty list of messages
+        hint = f"all of it: scopes purge {place} --whole --yes; messages of it: scopes purge {place} MESSAGE... --yes"
         raise Invalid(f"no message of {plan.conversations[0]} is named", hint=hint)
     if not request.conversations:  # the store may change until the answer comes
         request = request._replace(only=frozenset(each.message for each in plan.messages))

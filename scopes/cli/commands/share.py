@@ -321,9 +321,8 @@ def _split(
     later = next(filter(is_remote, names), None)
     if later is not None:
         others = " ".join(quote(name) for name in names if name != later)
-        raise NotFound(
-            f"{later} is a remote, and no conversation", hint=f"it comes first: scopes {verb} {later} {others}"
-        )
+        hint = f"it comes first: scopes {verb} {quote(later)} {others}"
+        raise NotFound(f"{later} is a remote, and no conversation", hint=hint)
     return peer, names
 
 
