@@ -48,42 +48,16 @@ ScopeOrLatestArgument: TypeAlias = Annotated[
         metavar="CONV[/BRANCH]", help="The conversation (default: the latest), or one branch of it", show_default=False
     ),
 ]
-ConversationOrBranchArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
-]
 OnBranch: TypeAlias = Annotated[
     str | None, typer.Option("-b", "--branch", metavar="NAME", help="The branch (default: the active one)")
-]
-AuthorName: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
 ]
 Confidence: TypeAlias = Annotated[
     str | None, typer.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
 ]
 Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
-AuthorKind: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
-]
 TextOption: TypeAlias = Annotated[str | None, typer.Option("-m", "--message", metavar="TEXT", help="The text")]
 OnlyAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only this agent")]
 OnlyModel: TypeAlias = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model")]
-ConversationOrConflict: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
-]
-ConflictAfterConversation: TypeAlias = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="CONFLICT",
-        help="The conflict: its id, a unique prefix, its number in the list, or its key",
-        show_default=False,
-    ),
-]
-CommitOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--commit", metavar="REV", help="Only the turns that made this commit of the project, or wrote it"),
-]
 WhereBranch: TypeAlias = Annotated[str | None, typer.Option("-b", "--branch", metavar="NAME", hidden=True)]
 All: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="Also what is left out by default")]
 Data: TypeAlias = Annotated[
@@ -114,20 +88,6 @@ Until: TypeAlias = Annotated[
     str | None,
     typer.Option("--until", metavar="WHEN", help="Not after; a day includes all of it"),
 ]
-BuiltIn: TypeAlias = Annotated[
-    bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
-]
-Redact: TypeAlias = Annotated[
-    bool, typer.Option("--redact", help="Replace possible secrets by placeholders instead of stopping")
-]
-AllowSecrets: TypeAlias = Annotated[bool, typer.Option("--allow-secrets", help="Let possible secrets pass this time")]
-FenceMark: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
-]
-OfAgent: TypeAlias = Annotated[
-    str | None, typer.Option("--agent", metavar="NAME", help="Only this agent (branch: who owns it)")
-]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="WHAT", help="Only this project: directory, name or address; all"),
@@ -137,7 +97,7 @@ OfProjects: TypeAlias = Annotated[
 def author_of(invocation: Invocation, name: str | None = None, kind: str | None = None) -> Author:
     """Return the author of a message: the agent of `--as`, else the person in the settings, who may be asked.
 
-    Without `--author-kind`, a name that is registered has the kind that the registry says. A name of `--as` that is
+    A name that is registered has the kind that the registry says. A name of `--as` that is
     near a registered one gets a note.
 
     Raises:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
@@ -61,7 +62,7 @@ class Parameter(NamedTuple):
     @property
     def label(self) -> str:
         """The names and the value, as in help: `-z, --nul`, `--branch BRANCH`, `CONV`."""
-        return " ".join(filter(None, (", ".join(self.names), (self.value or "").replace("[=", "["))))
+        return " ".join(filter(None, (", ".join(self.names), re.sub(r"^\[=", "[", self.value or ""))))
 
     @property
     def text(self) -> str:
@@ -94,7 +95,8 @@ def read_docs(command: Command) -> Docs:
     summary, _, body = inspect.cleandoc(parser.help or "").partition("\n")
     text, _, examples = body.partition("\nExamples:\n")
     usage = " ".join((command.spelling, *_usage(arguments, options)))
-    return Docs(command, summary.rstrip("."), usage, text.strip("\n"), inspect.cleandoc("\n" + examples), arguments,
+    summary = summary if summary.endswith("...") else summary.removesuffix(".")
+    return Docs(command, summary, usage, text.strip("\n"), inspect.cleandoc("\n" + examples), arguments,
                 tuple(options))  # fmt: skip
 
 
@@ -112,7 +114,7 @@ def _parameter(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> 
     value: str | None = parameter.metavar or (parameter.name or "value").upper().replace("_", "-")
     if isinstance(parameter, typer.core.TyperOption):
         names = sorted((*parameter.opts, *parameter.secondary_opts), key=len)
-        value = None if parameter.is_flag or parameter.count else value
+        value = parameter.metavar if parameter.is_flag or parameter.count else value
     elif value and value.startswith("[") and "] " not in value:
         value = value[1:].removesuffix("]")
     default = parameter.default

@@ -30,7 +30,7 @@ def read_size(text: str) -> int:
 
 ModelName: TypeAlias = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="Only this model (context, tokens: count as it does)"),
+    typer.Option("--model", metavar="NAME", help="Count tokens as this model does"),
 ]
 MaxTokens: TypeAlias = Annotated[
     int | None,

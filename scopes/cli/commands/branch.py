@@ -47,9 +47,7 @@ def branch(
     ] = None,
     include_all: All = False,
     force: Force = False,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="Only this agent (branch: who owns it)")
-    ] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who owns the new branch")] = None,
     purpose: Annotated[
         str | None,
         typer.Option("--purpose", metavar="PURPOSE", help="analysis, alternative-solution, verification, ..."),

@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import LATEST, Limit, ScopeOrLatestArgument, read_where
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import MaxTokens, ModelName, known_model, project_directory, tokenizer_for
+from scopes.cli.token_options import ModelName, known_model, project_directory, read_size, tokenizer_for
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
 from scopes.context.request import MODES, new_request
@@ -34,7 +34,12 @@ def context(
     task: Annotated[
         str | None, typer.Option("--task", metavar="TEXT", help="What it is for: keep what matches")
     ] = None,
-    max_tokens: MaxTokens = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens", metavar="N", parser=read_size, help="Its size at most: 8000, 10k (4k with a task)"
+        ),
+    ] = None,
     mode: Annotated[
         str | None, typer.Option("--mode", metavar="MODE", help="history, relevance, files, or all of it")
     ] = None,

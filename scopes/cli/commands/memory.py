@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import All, Limit, OfAgent, Since, author_of
+from scopes.cli.arguments import All, Limit, OnlyAgent, Since, author_of
 from scopes.cli.invocation import Invocation
 from scopes.ids import OperationId
 from scopes.memory.actions import ActionDone, done, list_actions
@@ -52,7 +52,7 @@ def memory_update(
 def memory_add(
     context: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text of the entry; - reads standard input")],
-    agent: OfAgent = None,
+    agent: OnlyAgent = None,
     topics: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic to find it by")] = None,
     decisions: Annotated[
         list[str] | None, typer.Option("--decision", metavar="TEXT", help="A decision that it records")
@@ -94,7 +94,7 @@ def memory_list(
     ] = None,
     limit: Limit = None,
     since: Since = None,
-    agent: OfAgent = None,
+    agent: OnlyAgent = None,
     topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only with this topic")] = None,
     kind: Annotated[
         str | None, typer.Option("--kind", metavar="KIND", help="Search decision, action or summary")
@@ -127,7 +127,7 @@ def memory_list(
 def memory_context(
     context: typer.Context,
     limit: Limit = None,
-    agent: OfAgent = None,
+    agent: OnlyAgent = None,
     max_characters: Annotated[int, typer.Option("--max-chars", metavar="N", help="Its size at most")] = MAX_CHARACTERS,
 ) -> int:
     """Print the memory as context for an agent.

@@ -14,7 +14,7 @@ from scopes.cli.arguments import (
     All,
     Confidence,
     Data,
-    OfAgent,
+    OnlyAgent,
     Queue,
     Reason,
     ScopeOrLatestArgument,
@@ -108,7 +108,7 @@ def proposals_list(
     context: typer.Context,
     where: ScopeOrLatestArgument = LATEST,
     include_closed: All = False,
-    agent: OfAgent = None,
+    agent: OnlyAgent = None,
     state: Annotated[
         str | None, typer.Option("--state", metavar="STATE", help="pending, accepted, rejected, applied, ...")
     ] = None,
