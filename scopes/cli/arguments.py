@@ -22,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from scopes.ids import ConversationId
     from scopes.model.message import Author
-    from scopes.secret_scan.clearance import Mode
     from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
@@ -429,17 +428,6 @@ def read_confidence(option: str, text: str | None) -> float | None:
             return share
     hint = f"for example: {option} 0.8, or {option} 80%"
     raise Invalid(f"the confidence {text[:40]} is not between 0 and 1", hint=hint)
-
-
-def secrets_mode(*, redact: bool, allow_secrets: bool) -> Mode:
-    """Return what the options --redact and --allow-secrets ask for.
-
-    Raises:
-        Invalid: both are given.
-    """
-    if redact and allow_secrets:
-        raise Invalid("--redact cannot be combined with --allow-secrets", hint="leave out one of them")
-    return "redact" if redact else "allow" if allow_secrets else "refuse"
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:

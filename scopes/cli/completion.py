@@ -182,8 +182,8 @@ def _stored_names(words: list[str], current: str, parsed: _Words, environ: Mappi
         repository.caller = repository.caller._replace(
             find_project=lambda: find_project(os.getcwd(), os.path.expanduser("~"))
         )
-        remotes = _remotes(repository) if "REMOTE" in words else []
-        return remotes or [*_names(repository, words, current, parsed.arguments)]
+        remotes = _remotes(repository) if "REMOTE" in words and not parsed.arguments else []
+        return remotes if words == ["REMOTE"] else [*remotes, *_names(repository, words, current, parsed.arguments)]
     except ScopesError:
         return []
 

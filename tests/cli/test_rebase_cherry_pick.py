@@ -139,5 +139,5 @@ def test_no_step_or_several_steps_are_a_usage_error(answer, words):
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
 def test_help_explains_the_steps(verb):
     shown = scopes("conv", verb, "--help", table=PRODUCT).stdout
-    for word in ("--continue", "--skip", "--abort", "--dry-run", "examples:"):
+    for word in ("--continue", "--skip", "--abort", "examples:"):
         assert word in shown

@@ -29,10 +29,6 @@ def test_a_registered_name_has_the_kind_that_it_is_registered_with(team, name, k
     assert kind_of(team, "append", team.id, "text", "--as", name) == kind
 
 
-def test_an_explicit_kind_wins(team):
-    assert kind_of(team, "append", team.id, "text", "--as", "dora", "--author-kind", "agent") == "agent"
-
-
 @pytest.mark.parametrize(("name", "kind"), [("ann", "agent"), ("dora", "human"), ("zoltan", "human")])
 def test_the_name_in_the_settings_is_looked_up_too(team, name, kind):
     assert kind_of(team, "-c", f"scopes.author={name}", "append", team.id, "text") == kind

@@ -111,7 +111,7 @@ def test_the_operation_log_marks_operations_of_one_command(disagreed):
     assert f"(one step with {done['operation'][:8]})" in newest
     assert "one step" not in earlier
     shown = disagreed.run("conv", "operations", done["continued"]["operation"])
-    assert f"With: {done['operation']} (one step of undo)" in shown
+    assert f"One step with: {done['operation']}" in shown
 
 
 def test_an_operation_that_was_continued_alone_is_undone_alone(disagreed):

@@ -150,7 +150,7 @@ def test_as_json_the_command_is_a_list_of_words(shop):
 
 
 def test_a_skill_is_installed_for_a_project_and_for_a_user(shop):
-    for options, top in (((), shop.path), (("--project",), shop.project)):
+    for options, top in (((), shop.path), (("--here",), shop.project)):
         done = in_pipe(shop, "-C", shop.project, "setup", "claude-code", "--only", "skill", *options)
         assert done.stdout == f"{top}/.claude/skills/scopes/SKILL.md\n"
         assert os.path.isfile(done.stdout.strip())

@@ -81,9 +81,9 @@ def test_a_door_lets_secrets_pass_once(planted, tmp_path, door):
 
 def test_the_memory_is_a_door(store):
     store.run("memory", "add", f"use {TOKEN} to deploy")
-    assert TOKEN not in store.run("memory", "context", "--redact")
+    assert TOKEN not in store.run("memory", "context", "--secrets", "redact")
     assert store.run_refused("memory", "context", code=1)["kind"] == "secrets"
-    assert TOKEN in store.run("memory", "context", "--allow-secrets")
+    assert TOKEN in store.run("memory", "context", "--secrets", "allow")
     store.append("main", "hello")
     assert store.run_main("context", store.id, "--for-prompt", "--memory", "project").returncode == 1
     assert TOKEN not in store.run("context", store.id, "--for-prompt", "--memory", "project", "--secrets", "redact")

@@ -264,17 +264,13 @@ def test_an_unknown_root_and_a_remote_that_is_gone_have_different_errors(run, sh
 
 def test_titles_of_remotes_are_searched(run, shared):
     run("fetch", "--list")
-    found = json.loads(run("search", "log", "--remote-titles", "--json").stdout)["conversations"]
+    found = json.loads(run("search", "log", "--remote", "origin", "--json").stdout)["conversations"]
     assert [(row["title"], row["conversation"]) for row in found] == [("Login", "conv-001")]
     run("search", "cash", "--remote", "origin", code=1)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("list", "--remote", "origin", "--tag", "x"), ("search", "x", "--remote-titles", "--regex")],
-)  # fmt: skip
-def test_options_about_manifests_that_exclude_others_are_refused(run, shared, words):
-    run(*words, code=2)
+def test_a_search_on_a_remote_takes_no_other_condition(run, shared):
+    assert "leave the other options out" in run("search", "x", "--remote", "origin", "--regex", code=2).stderr
 
 
 def test_an_earlier_state_of_the_store_is_not_changed_by_a_fetch(run, shared):
@@ -282,7 +278,7 @@ def test_an_earlier_state_of_the_store_is_not_changed_by_a_fetch(run, shared):
     run("new", store="b")
     operation = run("operations", "-a", store="b").stdout.split("\t")[0]
     run("--at", operation, "log", root, store="b", code=4)
-    assert run("list", "--remote", "origin", store="b").stdout.split("\t")[1] == ""
+    assert run("fetch", "--list", store="b").stdout.split("\t")[1] == ""
 
 
 def test_a_conversation_is_deleted_from_the_remote(run, shared):
@@ -316,39 +312,35 @@ def test_a_deletion_from_a_remote_needs_names_alone(run, shared, words, text):
     assert text in run("push", "--delete", "--yes", *words, code=2).stderr
 
 
-def test_a_store_of_manifests_gets_everything_only_with_all(run, shared):
-    run("clone", "--manifests", shared, "b")
-    for words in (("fetch",), ("pull",)):
-        done = run(*words, store="b")
-        assert (done.stdout, "only manifests were fetched" in done.stderr) == ("", True)
-    assert run("list", store="b").stdout == ""
-    assert run("fetch", "--all", store="b").stdout.startswith("conv-001\tnew")
-
-
-def test_all_of_a_remote_and_a_choice_exclude_each_other(run, shared):
-    assert "cannot be named together with --all" in run("fetch", "conv-001", "--all", code=2).stderr
-    assert "leave out --manifests" in run("fetch", "--all", "--manifests", code=2).stderr
-
-
 def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
-    run("clone", "--manifests", shared, "b")
-    lines = ("list", "--remote", "origin")
+    run("remote", "add", "origin", shared, store="b")
+    lines = ("fetch", "--list")
     assert run(*lines, "--format", r"{title}\t{messages}\t{branches}", store="b").stdout == "Login\t1\t1\n"
     assert run(*lines, "--format", "{messages} {title}", store="b").stdout == "1 Login\n"
-    assert run("search", "login", "--remote-titles", "--format", "{title}", store="b").stdout == "Login\n"
+    assert run("search", "login", "--remote", "origin", "--format", "{title}", store="b").stdout == "Login\n"
     root = run(*lines, "--format", "{root}", store="b").stdout.strip()
     run("log", root[:12], store="b")
     (row,) = json.loads(run(*lines, "--json=root,id", store="b").stdout)["conversations"]
     assert row == {"root": root, "id": "conv-001"}
 
 
+def test_a_store_of_manifests_gets_nothing_without_a_choice(run, shared):
+    run("remote", "add", "origin", shared, store="b")
+    run("config", "scopes.fetchManifests", "true", store="b")
+    for words in (("fetch",), ("pull",)):
+        done = run(*words, store="b")
+        assert (done.stdout, "only manifests were fetched" in done.stderr) == ("", True)
+    assert run("list", store="b").stdout == ""
+    assert run("fetch", "--project", "all", store="b").stdout.startswith("conv-001\tnew")
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("push", "origin"), 4, "scopes push --remote origin"),
-        (("push", "origin", "conv-001"), 4, "scopes push conv-001 --remote origin"),
-        (("fetch", "origin"), 4, "scopes fetch --remote origin"),
-        (("pull", "origin", "main"), 4, "scopes pull --remote origin"),
+        (("push", "origin"), "origin had everything of 1 conversation"),
+        (("push", "origin", "conv-001"), "origin had everything of 1 conversation"),
+        (("fetch", "origin"), "nothing is new on origin"),
+        (("pull", "origin"), "nothing is new on origin"),
     ],
 )
 @pytest.mark.every_case("each is a habit of its own")
@@ -359,7 +351,7 @@ def test_what_git_expects_is_done(run, shared, words, text):
 def test_a_push_with_u_makes_a_remote_the_default(run, shared):
     run("remote", "add", "usb", "/srv/usb.git")
     run("push", "-u", "origin")
-    assert run("config", "get", "scopes.defaultRemote").stdout == "origin\n"
+    assert run("config", "scopes.defaultRemote").stdout == "origin\n"
 
 
 @pytest.mark.parametrize("words", [(), ("-v",)])

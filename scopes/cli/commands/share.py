@@ -343,4 +343,5 @@ def _choose(
     if len(given) > 1:
         raise Invalid("name one project", hint="repeat the command for the other one")
     project = next(iter(choose_projects(invocation, given)), None)
+    everything = everything or (bool(projects) and project is None and since is None and not names)
     return make_selection(names, everything=everything, project=project, since=since, year=None)
