@@ -173,9 +173,11 @@ class HooksChanged(Result):
         if self.shown:
             return [f"goes into {each.file}" for each in self.changes]
         steps = [f"the file as it was: {each.backup}" for each in self.changes if each.backup is not None]
-        if any(each.state in {"added", "replaced"} for each in self.changes):
-            steps.append(f"to remove them: scopes setup {quote(self.target)} --only hooks --remove")
-        return steps
+        is_added = any(each.state in {"added", "replaced"} for each in self.changes)
+        return [
+            *steps,
+            *([f"to remove them: scopes setup {quote(self.target)} --only hooks --remove"] if is_added else []),
+        ]
 
 
 class HookTarget(Protocol):
