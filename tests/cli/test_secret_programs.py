@@ -18,17 +18,16 @@ TOKEN = KINDS[1][1]
 KEEP = f'{sys.executable} -c \'import sys; open("read.txt", "a").write(sys.stdin.read() + chr(10))\''
 
 # How commands of the table let content out of the store. Options of the user: they refuse, unless told otherwise.
-GATED = {"checkout", "context", "export", "history", "memory", "push"}
+GATED = {"context", "export", "memory", "push"}
 # They replace: a program or an agent reads it.
 REPLACING = {"acp", "agents", "bisect", "check", "facts", "inbox", "mcp", "resume", "send", "summarize"}
 # They print for the user, or write into the store, into its directories or into the configuration of programs.
 NONE = {
-    "abandon", "amend", "append", "blame", "branch", "cat", "changes", "cherry-pick", "clone", "collaborate",
-    "completion", "config", "conflicts", "decisions", "delete", "delete-branch", "diff", "doctor", "fetch", "files",
-    "gc", "purge", "redact", "retention",
-    "help", "import", "init", "list", "log", "merge", "mr", "new", "operations", "proposals", "pull",
-    "range-diff", "rebase", "reproject", "redo", "remote", "rename", "retract", "rewind", "search", "secrets", "setup", "show",
-    "stats", "switch", "tag", "tokens", "uncompact", "undo", "usage", "verify", "version", "watch", "why",
+    "amend", "append", "branch", "cat", "changes", "cherry-pick", "clone", "collaborate", "completion", "config",
+    "conflicts", "decisions", "delete", "diff", "doctor", "fetch", "gc", "help", "import", "init", "list", "log",
+    "merge", "mr", "new", "operations", "proposals", "pull", "purge", "rebase", "redact", "redo", "remote", "rename",
+    "retract", "rewind", "search", "secrets", "setup", "show", "switch", "tag", "tokens", "undo", "usage", "verify",
+    "why",
 }  # fmt: skip
 
 
@@ -58,7 +57,7 @@ def has_none(text):
 
 def test_every_command_is_one_of_these():
     """A new command is decided here, and in the table of doors in CONTRIBUTING.md."""
-    names = {path[1] if path[0] == "conversations" else path[0] for path in TABLE.commands}
+    names = {path[0] for path in TABLE.commands}
     assert names == GATED | REPLACING | NONE
     assert len(names) == len(GATED) + len(REPLACING) + len(NONE)
     assert {door.split()[0] for door in DOORS} <= GATED
