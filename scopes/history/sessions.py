@@ -185,7 +185,9 @@ def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> 
     if verb == "append":
         return note_taken(branch, before, f"scopes undo, and then: scopes append {where} --from HEAD ...")
     return note_taken(
-        branch, before, f"scopes undo, scopes branch {conversation} {NOTES}, and then: scopes {verb} {where} ..."
+        branch,
+        before,
+        f"scopes undo, scopes branch {shlex.quote(conversation)} {NOTES}, and then: scopes {verb} {where} ...",
     )
 
 
