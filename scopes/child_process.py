@@ -1,6 +1,6 @@
 """Start a command in a process group of its own, and kill it together with everything that it started.
 
-Commands of the user are run: the summarizer, the command of `bisect run`, the programs of agents. What they read, write
+Commands of the user are run: the summarizer, the command of `bisect`, the programs of agents. What they read, write
 and mean is not here.
 
 A process that gets SIGKILL cannot kill what it started. So a second shell is started, the guard, which waits for the

@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 ConversationArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
-_COUNT = compile_lazily(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kM]?)", re.ASCII)
-_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 _NUMBER = compile_lazily(r"[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}", re.ASCII)
 OptionalConversationArgument: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
 ]
 LATEST = "@"
-ALL = "all"  # the projects, for --project
+STANDARD_OUTPUT = "-"
+ALL_PROJECTS = "all"
 ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -71,13 +70,9 @@ Queue: TypeAlias = Annotated[bool, typer.Option("--queue", help="Send even if no
 Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Go on after conflicts or an interruption")]
 Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Stop, and restore the state from before")]
 Skip: TypeAlias = Annotated[bool, typer.Option("--skip", help="Leave this message out, and continue")]
-STANDARD_OUTPUT = "-"
-ALL_PROJECTS = "all"
 Output: TypeAlias = Annotated[
     str, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - is standard output")
 ]
-STANDARD_OUTPUT = "-"
-ALL_PROJECTS = "all"
 Force: TypeAlias = Annotated[bool, typer.Option("-f", "--force", help="Do it although it replaces something")]
 Since: TypeAlias = Annotated[
     str | None,
@@ -96,34 +91,27 @@ OfProjects: TypeAlias = Annotated[
 def author_of(invocation: Invocation, name: str | None = None, kind: str | None = None) -> Author:
     """Return the author of a message: the agent of `--as`, else the person in the settings, who may be asked.
 
-    A name that is registered has the kind that the registry says. A name of `--as` that is
-    near a registered one gets a note.
+    A registered name has the kind that the registry says. A name of `--as` that is near a registered one gets a note.
 
     Raises:
         Invalid: the name or the kind is not valid.
     """
+    from scopes.agents.authors import check_typed_author, note_misspelled, with_registered_kind
     from scopes.history.messages import default_author
-    from scopes.model.message import Author as Author_
+    from scopes.model.message import Author
 
     name = invocation.actor if name is None else name
     person = None if name is not None else invocation.ask_name()
-    author: Author = default_author(invocation.config()) if person is None else Author_(person, "human")
-    author = author if name is None else Author_(name)
+    author = default_author(invocation.config()) if person is None else Author(person, "human")
+    author = author if name is None else Author(name)
     author = author if kind is None else author._replace(kind=kind)
-    from scopes.agents.authors import check_typed_author
-
     author = check_typed_author(author)
     repository = invocation.repository()
-
     if repository.find_ref(AGENTS) is None:
         return author
     if name is not None:
-        from scopes.agents.authors import note_misspelled
-
         invocation.add_notes(note_misspelled(repository, name))
     if kind is None:
-        from scopes.agents.authors import with_registered_kind
-
         author = with_registered_kind(repository, author)
     return author
 
@@ -143,12 +131,10 @@ def split_place(repository: Repository, words: Sequence[str]) -> tuple[str, list
     The first word is the place if it is a conversation or CONV/BRANCH; a single word only with the whole id of the
     conversation.
     """
-    from scopes.history.names import conversation_ids, parse_latest, resolve_conversation, split_steps, split_time
+    from scopes.history.names import resolve_conversation, split_steps, split_time
 
     first = words[0] if words else LATEST
-    head = first.partition("/")[0]
-    is_whole = parse_latest(head) is not None or head in conversation_ids(repository)
-    is_place = is_whole and split_steps(first)[1] == 0 and split_time(first)[1] is None
+    is_place = is_whole_conversation(repository, first) and split_steps(first)[1] == 0 and split_time(first)[1] is None
     is_place = is_place or (len(words) > 1 and find_conversation(repository, first) is not None)
     place, names = (first, words[1:]) if is_place else (LATEST, words)
     if not any(name.startswith("HEAD") for name in names):
@@ -165,7 +151,6 @@ def read_data(invocation: Invocation, text: str) -> str:
     """
     if not text.startswith("@"):
         return text
-
     with open_input(invocation, text[1:]) as file:
         try:
             return file.read().decode()
@@ -240,21 +225,6 @@ def is_whole_conversation(repository: Repository, word: str | None) -> bool:
     return parse_latest(name) is not None or name in conversation_ids(repository)
 
 
-def conversation_of_message(repository: Repository, message: str) -> str:
-    """Return the conversation of a message that is named alone.
-
-    Raises:
-        NotFound, Ambiguous: there is no such message, or there are several.
-        Invalid: it is a conversation.
-    """
-    if find_conversation(repository, message):
-        raise Invalid("no message given", hint=f"list them: scopes log {quote(message)}")
-    from scopes.history.names import resolve_revision
-
-    conversation: str = resolve_revision(repository, message).conversation
-    return conversation
-
-
 def replace_head(text: str, conversation: str | None = None) -> str:
     """Return a revision with `HEAD` at its start replaced by the conversation (default: the latest), as in `HEAD~2`."""
     is_head = text == "HEAD" or text.startswith(("HEAD~", "HEAD^", "HEAD@", "HEAD.."))
@@ -285,7 +255,7 @@ def split_source(repository: Repository, command: str, words: Sequence[str | Non
     """
     first, second = words
     if first is None or second is not None:
-        if first is not None and second is not None and is_before_conversation(repository, first, second):
+        if first is not None and second is not None and _is_before_conversation(repository, first, second):
             raise conversation_comes_first(first, f"name it first: scopes {command} {quote(second)} {quote(first)}")
         return first or LATEST, second
     conversation = find_conversation(repository, first)
@@ -298,9 +268,9 @@ def split_source(repository: Repository, command: str, words: Sequence[str | Non
 def refuse_swapped(repository: Repository, command: str, words: Sequence[str]) -> None:
     """Raise Invalid for `main conv-001 ...`: a branch or message before its conversation; `command` is for the hint."""
     first, second, *rest = words
-    if ".." not in second and is_before_conversation(repository, first, second):
+    if ".." not in second and _is_before_conversation(repository, first, second):
         line = join(["scopes", *command.split(), second, first, *rest])
-        raise Invalid(f"the conversation comes first: {first!a} was given before it", hint=f"name it first: {line}")
+        raise conversation_comes_first(first, f"name it first: {line}")
 
 
 def split_messages(repository: Repository, words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
@@ -356,7 +326,7 @@ def split_compared(
     if other is not None and right is not None:
         if ".." in right or ".." in other:
             raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
-        if is_before_conversation(repository, left, right):
+        if _is_before_conversation(repository, left, right):
             raise conversation_comes_first(
                 left, f"name it first: scopes {command} {quote(right)} {quote(left)} {quote(other)}"
             )
@@ -366,7 +336,7 @@ def split_compared(
     return left, right
 
 
-def is_before_conversation(repository: Repository, word: str, conversation: str) -> bool:
+def _is_before_conversation(repository: Repository, word: str, conversation: str) -> bool:
     """Return True for `main conv-001`: a branch or message before its conversation."""
     if _may_be_conversation(repository, word) or find_conversation(repository, conversation) is None:
         return False
@@ -399,12 +369,11 @@ def choose_projects(invocation: Invocation, texts: Sequence[str] | None, *, stor
     Raises:
         Invalid: one is empty, or the home directory.
     """
+    names = texts or ()
+    if ALL_PROJECTS in names:
+        return ()
     store = invocation.store_path if stored else ""
-    return (
-        ()
-        if ALL_PROJECTS in (texts or ())
-        else tuple(read_project(text, invocation.cwd, store) for text in texts or ())
-    )
+    return tuple(read_project(text, invocation.cwd, store) for text in names)
 
 
 def is_path(text: str) -> bool:

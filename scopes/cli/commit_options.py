@@ -51,13 +51,12 @@ def revision_request(
     invocation: Invocation, revision: str, conversation: str | None, on_progress: Progress
 ) -> RevisionRequest:
     """Return the request for a commit of the project around the current directory."""
-    from scopes.conversation.commits import RevisionRequest as RevisionRequest_
+    from scopes.conversation.commits import RevisionRequest
 
-    request: RevisionRequest = RevisionRequest_(
+    return RevisionRequest(
         revision=revision, directory=invocation.cwd, index_directory=invocation.index_directory,
         conversation=conversation, on_progress=on_progress,
     )  # fmt: skip
-    return request
 
 
 def conversation_of(where: str) -> str | None:

@@ -352,9 +352,7 @@ class Invocation:
     def _find_lost_store(self) -> Note | None:
         from scopes.live.lost_store import find_lost_store
 
-        find = find_lost_store
-        lost: Note | None = find(self.store_path, self.cache_directory, self.state_directory)
-        return lost
+        return find_lost_store(self.store_path, self.cache_directory, self.state_directory)
 
     def repository_or_error(self) -> Repository | ScopesError:
         """Return the selected store, or the error why it cannot be opened."""
@@ -366,9 +364,9 @@ class Invocation:
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return the note for commands that found no store."""
         hint = "import the sessions of your agents: scopes import, or start a conversation: scopes new"
-        from scopes.result import Note as Note_
+        from scopes.result import Note
 
-        return (Note_(f"there is no store at {self.store_path} yet", hint),)
+        return (Note(f"there is no store at {self.store_path} yet", hint),)
 
     def config(self, *, optional: bool = False) -> Config:
         """Return the settings of the store, or of the user if there is no store.
@@ -380,13 +378,9 @@ class Invocation:
         repository = self.find_repository(create=optional and not self.store)
         if repository is not None:
             return repository.config
-        from scopes.store.config import user_config
+        from scopes.store.config import Config, user_config
 
-        files = user_config()
-        from scopes.store.config import Config as Config_
-
-        config: Config = Config_(files, self.overrides, self.store_path)
-        return config
+        return Config(user_config(), self.overrides, self.store_path)
 
     def _set_committed(self, text: str) -> None:
         self.committed = text
@@ -398,9 +392,9 @@ class Invocation:
         configured: bool = True,
     ) -> Output:
         """Return the output; the settings of the store apply if it is open and `configured` is set."""
-        config = self._repository.config if self._repository is not None and configured else None
-        from scopes.render.output import OutputSettings
+        from scopes.render.output import Output, OutputSettings
 
+        config = self._repository.config if self._repository is not None and configured else None
         settings = OutputSettings(
             json=self.json,
             color=self.color if config is None else self._configured_color(config),
@@ -415,10 +409,7 @@ class Invocation:
         if options is not None:
             settings = settings._replace(options=options)
         pager = None if config is None else config.find("scopes.pager") or config.find("core.pager")
-        from scopes.render.output import Output as Output_
-
-        output: Output = Output_(settings, self.environ, self.stdout, self.stderr, pager)
-        return output
+        return Output(settings, self.environ, self.stdout, self.stderr, pager)
 
     def _configured_color(self, config: Config) -> str:
         """Return `--color`, or the setting unless a variable of the environment decides."""
@@ -427,20 +418,14 @@ class Invocation:
 
     def show(self, result: Result, *, options: ViewOptions | None = None) -> int:
         """Show a result as the options ask for, with the notes that were added, and return its exit code."""
-        output = self.output(options=options)
-        if self.dry_run:
-            self.add_notes([dry_run_note()])
-        self._write_notes(output)
+        output = self._begin_output(options)
         output.show(result)
         self.committed = None
         return result.exit_code
 
     def stream(self, results: Iterable[Result], *, options: ViewOptions | None = None) -> int:
         """Print results as they are produced, after the notes that were added, and return 0."""
-        output = self.output(options=options)
-        if self.dry_run:
-            self.add_notes([dry_run_note()])
-        self._write_notes(output)
+        output = self._begin_output(options)
         output.stream(results)
         self.committed = None
         return 0
@@ -449,10 +434,13 @@ class Invocation:
         """Add notes about the arguments of the command; they are written with its result, none if it fails."""
         self._notes = (*self._notes, *notes)
 
-    def _write_notes(self, output: Output) -> None:
-        for note in self._notes:
+    def _begin_output(self, options: ViewOptions | None) -> Output:
+        """Return the output, after the notes that were added were written to it."""
+        output = self.output(options=options)
+        for note in (*self._notes, *([dry_run_note()] if self.dry_run else [])):
             output.note(note)
         self._notes = ()
+        return output
 
     def ask_name(self) -> str | None:
         """Ask a person at a terminal for a name, and keep it in the user's settings; None if it is known or not asked.

@@ -47,9 +47,9 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
             return _end(_run_hook(values), argv)
     if arguments[:2] == ["hooks", "run"] and len(arguments) > 2 and not arguments[2].startswith("-"):
         return _end(_record_turn(arguments[2:]), argv)
-    from scopes.cli.invocation import Invocation as Invocation_
+    from scopes.cli.invocation import Invocation
 
-    invocation: Invocation = Invocation_(arguments, os.environ)
+    invocation = Invocation(arguments, os.environ)
     if invocation.debug:
         from scopes.cli.errors import run_with_timing
 

@@ -66,7 +66,7 @@ def make_context(
     parser = _build_full_parser(function, line.command.path[-1])
     leading = line.leading
     if any(_SETTINGS in parameter.opts for parameter in parser.params):
-        leading = [word.replace("-c", _SETTINGS, 1) if word == "-c" else word for word in leading]
+        leading = [_SETTINGS if word == "-c" else word for word in leading]
         leading = [f"{_SETTINGS}={word[2:]}" if word.startswith("-c") else word for word in leading]
     return parser, parser.make_context(spelling, _write_out(parser, [*leading, *line.rest]), obj=invocation)
 

@@ -125,7 +125,7 @@ def _command(
 ) -> Command:
     """Return the row of one command; its path and its function follow from the name, and its module if none is given.
 
-    `delete-branch` is `delete_branch:delete_branch`, `memory add` is `memory:memory_add`; `import`, `list` and `help`
+    `cherry-pick` is `cherry_pick:cherry_pick`, `memory add` is `memory:memory_add`; `import`, `list` and `help`
     get an underscore, because Python uses these names. `module` is where it is if that is another one.
     """
     words = name.replace("-", "_").split()

@@ -36,7 +36,6 @@ MaxTokens: TypeAlias = Annotated[
     int | None,
     typer.Option("--max-tokens", metavar="N", parser=read_size, help="Its size at most: 8000, 10k"),
 ]
-Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
 
 
 def known_model(invocation: Invocation, name: str | None) -> Model | None:
@@ -44,9 +43,9 @@ def known_model(invocation: Invocation, name: str | None) -> Model | None:
     return None if name is None else resolve_model(name, invocation.config(optional=True).walk())
 
 
-def tokenizer_for(invocation: Invocation, model: str | None, *, strict: bool = False) -> TokenizerChoice:
+def tokenizer_for(invocation: Invocation, model: str | None) -> TokenizerChoice:
     """Return the tokenizer for a model; with the setting scopes.tokens=exact it does not estimate."""
-    is_exact = strict or invocation.config(optional=True).find("scopes.tokens") == "exact"
+    is_exact = invocation.config(optional=True).find("scopes.tokens") == "exact"
     return choose_tokenizer(rank_file_paths(invocation.environ), known_model(invocation, model), strict=is_exact)
 
 

@@ -14,7 +14,7 @@ import shlex
 
 from scopes.cli.command_line import CommandLine, split_words
 from scopes.cli.table import Table
-from scopes.errors import Invalid, ScopesError
+from scopes.errors import Invalid
 from scopes.store.config import ALIAS, read_user_values
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
@@ -41,14 +41,6 @@ def expand_alias(table: Table, arguments: list[str], line: CommandLine) -> list[
         arguments = [*arguments[:position], *_split(name, value), *line.rest]
         line = split_words(table, arguments)
     return arguments
-
-
-def list_aliases() -> list[tuple[str, str]]:
-    """Return the aliases of the user with the words they stand for, sorted; none if the configuration is damaged."""
-    try:
-        return [(name, f"alias: {value}") for name, value in sorted(read_user_values(ALIAS).items())]
-    except ScopesError:
-        return []
 
 
 def _split(name: str, value: str) -> list[str]:

@@ -58,7 +58,7 @@ class CollaborationStarted(Result):
     @property
     def next_step(self) -> str:
         """How to see who joins."""
-        return f"see who joins: scopes collaborate status {quote(self.conversation)}"
+        return f"see who joins: scopes collaborate show {quote(self.answer)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

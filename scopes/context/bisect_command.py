@@ -1,4 +1,4 @@
-"""The command of `bisect run`: no shell, a document about the message on standard input, an exit code as verdict."""
+"""The command of `bisect`: no shell, a document about the message on standard input, an exit code as verdict."""
 
 from __future__ import annotations
 

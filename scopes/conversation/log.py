@@ -645,7 +645,7 @@ def bisect(
             outcome = "it could not be tested" if verdict == "skip" else f"exit code {steps[-1].code}"
             raise Refused(
                 f"{_name(point)}, the {role} end of the search, is {verdict} for the command ({outcome})",
-                hint=f"name another one with --{role}; without --max-tokens the command reads the whole context",
+                hint=f"name another one with --{role}",
             )
     while untested := [position for position in range(low + 1, high) if position not in skipped]:
         position = min(untested, key=lambda each: abs(2 * each - low - high))

@@ -508,7 +508,7 @@ class MergeRequestRow:
     @property
     def merge_it(self) -> str:
         """The command that merges it."""
-        return f"merge it: scopes merge-requests merge {quote(self.conversation)} {self.request.number}"
+        return f"merge it: scopes merge {quote(self.conversation)} mr/{self.request.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`checkout --to`: write a conversation as a session of another agent, which goes on with it as with its own.
+"""`resume --in`: write a conversation as a session of another agent, which goes on with it as with its own.
 
 The session is registered as a source of the conversation: an import continues the conversation on a branch of its own
 with what the agent adds. Nothing is run here but the import of an agent that has one.

@@ -1,4 +1,4 @@
-"""`proposals feedback`: record how an applied proposal worked out; its state stays the same."""
+"""`append --kind feedback`: record how an applied proposal worked out; its state stays the same."""
 
 from __future__ import annotations
 

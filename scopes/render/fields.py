@@ -23,8 +23,6 @@ _ROWS = {
     "usage": "rows",
     "conversation-list": "conversations",
     "log": "messages",
-    "fact-log": "cycles",
-    "proposed-fact-list": "proposals",
     "range-diff": "pairs",
     "search": "messages_found",
 }

@@ -329,15 +329,11 @@ def _grid(lines: Sequence[tuple[str, Span]]) -> Any:
     return grid
 
 
-_RICH_STYLES: dict[Style, str] = {
-    "": "", "id": "yellow", "branch": "green", "time": "dim", "dim": "dim",
-    "good": "green", "bad": "red", "warn": "yellow",
-}  # fmt: skip
-
-
 def _text(span: Span, *, wrap: bool) -> Any:
     """Return a cell, which is wrapped or cut with an ellipsis."""
     from rich.text import Text
 
-    style = _RICH_STYLES[span.style]
+    from scopes.render.terminal import STYLES
+
+    style = STYLES[span.style]
     return Text(span.text, style) if wrap else Text(span.text, style, overflow="ellipsis", no_wrap=True)

@@ -33,7 +33,7 @@ _COLUMNS_A_LEVEL = 4  # a quote or list indents by at most this much; rich drops
 _MIN_WIDTH = 20
 _GAP = 2
 _FRAME = 4  # cells of a box: a border and a blank at either side
-_STYLES: dict[Style, RichStyle] = {
+STYLES: dict[Style, RichStyle] = {
     name: RichStyle.parse(" ".join(SGR_STYLE_MAP[int(code)] for code in codes.split(";") if code))
     for name, codes in PALETTE.items()
 }
@@ -157,11 +157,11 @@ class TerminalView(PlainView):
         top, _, below = lines.partition("\n")
         head = next(self._wrap(Text(top), narrow)).plain
         rest = top[len(head) :].lstrip() + ("\n" if top[len(head) :].strip() and below else "") + below
-        line = Text.assemble(first, Text(head, _STYLES[style]))
+        line = Text.assemble(first, Text(head, STYLES[style]))
         if end:
             line.append(" " * max(self.width - indent - line.cell_len - last.cell_len, _GAP)).append_text(last)
         self._write_text(line, indent)
-        rows = list(islice(self._wrap(Text(rest, _STYLES[style]), full), most)) if rest else []
+        rows = list(islice(self._wrap(Text(rest, STYLES[style]), full), most)) if rest else []
         for row in rows[: most - 1]:
             self._write_text(row, indent + first.cell_len)
         return len(rows) < most
@@ -200,14 +200,14 @@ class TerminalView(PlainView):
         inner = options.max_width if table.expand else self._console.measure(table, options=options).maximum
         inner = max(inner, min(title.cell_len, options.max_width))
         title.truncate(inner, overflow="ellipsis", pad=True)
-        rule, side = "─" * (inner + 2), Text("│", _STYLES["dim"])
-        for text in (Text(f"╭{rule}╮", _STYLES["dim"]), Text.assemble(side, " ", title, " ", side)):
+        rule, side = "─" * (inner + 2), Text("│", STYLES["dim"])
+        for text in (Text(f"╭{rule}╮", STYLES["dim"]), Text.assemble(side, " ", title, " ", side)):
             self._write_text(text, 0)
-        self._write_text(Text(f"├{rule}┤", _STYLES["dim"]), 0)
+        self._write_text(Text(f"├{rule}┤", STYLES["dim"]), 0)
         edge = self._painted(Text.assemble(side).render(self._console))
         for line in Segment.split_lines(self._console.render(table, options)):
             self._write(f"{edge} {self._painted(Segment.adjust_line_length(line, inner))} {edge}\n")
-        self._write_text(Text(f"╰{rule}╯", _STYLES["dim"]), 0)
+        self._write_text(Text(f"╰{rule}╯", STYLES["dim"]), 0)
 
     def aside(self, text: str) -> None:
         """Write the text dimmed, with the commands in it whole."""
@@ -217,7 +217,7 @@ class TerminalView(PlainView):
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Write text wrapped at blanks, with tabs expanded."""
         if text:
-            lines = Text(clean(text).expandtabs(8).removesuffix("\n"), _STYLES[style])
+            lines = Text(clean(text).expandtabs(8).removesuffix("\n"), STYLES[style])
             for row in self._wrap(lines, self.width - indent):
                 self._write_text(row, indent)
 
@@ -288,13 +288,13 @@ def _join_command(found: re.Match[str]) -> str:
 
 def _text(parts: Parts) -> Text:
     """Return spans as one line of rich."""
-    return Text.assemble(*((span.text, _STYLES[span.style]) for span in clean_spans(parts)))
+    return Text.assemble(*((span.text, STYLES[span.style]) for span in clean_spans(parts)))
 
 
 def _cell(cell: Cell, style: Style, *, cut: bool) -> Text:
     """Return a cell of a table, which is cut with an ellipsis or else goes on in further rows."""
     spans = clean_spans(cell, style)
-    text = Text.assemble(*((span.text.translate(_WITHOUT_PRESENTATION), _STYLES[span.style]) for span in spans))
+    text = Text.assemble(*((span.text.translate(_WITHOUT_PRESENTATION), STYLES[span.style]) for span in spans))
     text.no_wrap, text.overflow = cut, "ellipsis" if cut else "fold"
     return text
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scopes.errors import Invalid
-
-CONTEXT_LAYOUTS = ("markdown", "messages", "json")
-
 
 class ViewOptions(NamedTuple):
     """The display options of one command. Each is read by the renderers of one verb and ignored by all others."""
@@ -23,25 +19,13 @@ class ViewOptions(NamedTuple):
     around: bool = False  # search: a column with the offset of each row from its hit
     show_origin: bool = False  # config list: the level of each value
     details: bool = False  # show: id, session, directory; usage: prices
-    layout: str = "markdown"  # context: one of CONTEXT_LAYOUTS
+    layout: str = "markdown"  # context: markdown, messages or json
     explain: bool = False  # context: why each turn and file was kept or dropped
     stats: bool = False  # context: how much of the budget is used
-    participants: bool = False  # list: every participant
     past: bool = False  # list: the list of an earlier time
-    origin: bool = False  # facts explain: the cycle that added a fact
+    origin: bool = False  # facts show: the cycle that added a fact
     ended: bool = False  # inbox: a column with what the request of a message has ended by
     preview: bool = False  # history: also the size of the block
 
 
 DEFAULT_OPTIONS = ViewOptions()
-
-
-def check_layout(layout: str) -> str:
-    """Return the name of a layout of a context if it exists.
-
-    Raises:
-        Invalid: it does not.
-    """
-    if layout not in CONTEXT_LAYOUTS:
-        raise Invalid(f"{layout!a} is not a valid format of a context", hint="formats: " + ", ".join(CONTEXT_LAYOUTS))
-    return layout

@@ -59,7 +59,7 @@ def find_outside_messages(
 def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
     """Return all secrets that a push of any conversation may report, and that are not allowed.
 
-    That is more than `secrets scan` lists: also the cut beginning in a title of a secret that is in a message.
+    That is more than `secrets list` has: also the cut beginning in a title of a secret that is in a message.
     """
     return [
         SecretRow(leak.id, leak.rule, conversation, None, leak.place, leak.line, allowed=False)

@@ -134,6 +134,9 @@ def test_a_proposal_is_tested_accepted_and_rolled_back(proposed):
     assert (shown["state"], shown["rollback"]["can_rollback"]) == ("applied", True)
     assert [each["decision"] for each in shown["history"]] == ["create", "accept", "apply"]
     assert shown["created"] <= shown["reviewed_at"] <= shown["applied_at"]
+    proposed.run("append", "--kind", "feedback", "--reply-to", proposed.proposal[:8], "no timeout since then")
+    assert proposed.run("proposals", "show", proposed.proposal, "--json")["history"][-1]["decision"] == "outcome"
+    proposed.run("undo")
     done = proposed.run("proposals", "rollback", proposed.proposal, "--reason", "the build fails", "--json")
     assert (done["state"], done["rolled_back"], done["values"][0]["after"]) == ("applied", True, None)
     proposed.run("undo")

@@ -104,7 +104,6 @@ from scopes.hosts.hook_target import HooksChanged, HookState
 from scopes.hosts.install_state import InstallState
 from scopes.hosts.mcp_servers import HostConfigured
 from scopes.hosts.mcp_status import McpStatus
-from scopes.hosts.service_units import describe_service
 from scopes.importers.found_transcripts import FoundAgent, FoundTranscripts
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.reproject import Reprojected, ReprojectedConversation
@@ -1575,10 +1574,6 @@ SAMPLES = {
             source="/home/carol/.claude/projects/-home-carol-shop/0a1b2c3d.jsonl",
         ),
         "at-the-start": SourceRecorded(time="2025-12-31T23:59:58Z", conversation=CONVERSATION, messages=1204),
-    },
-    "service_units": {
-        manager: describe_service(manager, ["/home/carol/my tools/python", "scopes", "watch"])
-        for manager in ("systemd", "launchd")
     },
     "hooks": {
         "added": HOOKS,

@@ -95,9 +95,9 @@ def _read_filter(
     invocation: Invocation, words: Sequence[str], agent: str | None, projects: list[str] | None
 ) -> ListFilter:
     """Return the conditions of words: fields such as `tag:good`, and words of titles and prompts."""
-    from scopes.conversation.list import ListFilter as ListFilter_
+    from scopes.conversation.list import ListFilter
 
-    found: ListFilter = ListFilter_(agent=agent, projects=choose_projects(invocation, projects))
+    found = ListFilter(agent=agent, projects=choose_projects(invocation, projects))
     texts: list[str] = []
     for word in words:
         name, colon, value = word.partition(":")

@@ -27,6 +27,7 @@ from scopes.cli.arguments import (
     author_of,
     choose_text,
     find_messages,
+    is_whole_conversation,
     read_data,
     read_where,
 )
@@ -37,14 +38,19 @@ from scopes.conversation.append import amend as run_amend
 from scopes.conversation.append import retract as run_retract
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import StoreHandle
-from scopes.history.names import complete_message_id, conversation_ids, parse_latest
+from scopes.history.names import complete_message_id
 from scopes.ids import BranchName
 from scopes.model.message import EXAMPLES, Message
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from scopes.proposals.steps import ProposalReviewed
+
 _CONVERSATION_ID = re.compile(r"conv-[0-9]+(/.*)?")
+_FEEDBACK = "feedback"  # of --kind: how an applied proposal worked out
 _HEAD = "HEAD"  # of --from: the branch begins at the tip of the active one
 
 
@@ -115,6 +121,8 @@ def append(
             invocation.output().note(note)
         invocation.output().hint("undo them together with: scopes undo")
         return code
+    if kind == _FEEDBACK:
+        return invocation.show(_give_feedback(invocation, where, reply_to, text))
     target = None if start is not None else handle.branch(where, branch)
     conversation = handle.conversation(where.partition("/")[0])
     answered = complete_message_id(repository, conversation.id, reply_to)
@@ -140,11 +148,26 @@ def _split_words(
     """Split the words `[WHERE] [TEXT]`; a single one is WHERE with `is_place`, or as the id of a conversation."""
     if first is None or second is not None:
         return read_where(repository, first or LATEST), second
-    name = first.partition("/")[0]
-    is_place = is_place or parse_latest(name) is not None or name in conversation_ids(repository)
-    if is_place or _CONVERSATION_ID.fullmatch(first):
+    if is_place or is_whole_conversation(repository, first) or _CONVERSATION_ID.fullmatch(first):
         return read_where(repository, first), None
     return LATEST, first
+
+
+def _give_feedback(invocation: Invocation, where: str, proposal: str | None, text: str | None) -> ProposalReviewed:
+    """Record how the proposal of --reply-to worked out, in any conversation unless one is named.
+
+    Raises:
+        Invalid: no proposal is named, or there is no text.
+        NotFound, Ambiguous, Refused: as `give_feedback`.
+    """
+    from scopes.proposals.feedback import give_feedback
+    from scopes.proposals.review import Feedback
+
+    if proposal is None:
+        raise Invalid("--kind feedback needs its proposal: --reply-to", hint="list them: scopes proposals list --all")
+    feedback = Feedback(_read_text(invocation, text, has_data=False) or "")
+    place = None if where == LATEST else where
+    return give_feedback(invocation.repository(), place, proposal, feedback, author=author_of(invocation))
 
 
 def _read_text(invocation: Invocation, text: str | None, *, has_data: bool) -> str | None:

@@ -316,7 +316,7 @@ def _check_others(invocation: Invocation, mcp: Callable[[], Check]) -> Iterator[
     """Yield the checks of what is above the store."""
     from scopes.cli.host_options import hook_environment, user_directories
     from scopes.context.count import tokens_status
-    from scopes.conversation.verify import Check as Check_
+    from scopes.conversation.verify import Check
     from scopes.handover.skill_status import skills_status
     from scopes.hosts.mcp_status import mcp_status
     from scopes.server.doctor_checks import check_agents, check_hooks, check_installed
@@ -329,7 +329,7 @@ def _check_others(invocation: Invocation, mcp: Callable[[], Check]) -> Iterator[
     encodings = tokens_status(rank_file_paths(invocation.environ)).encodings
     detail = ", ".join(f"{each.name} {'exact' if each.exact else 'estimated'}" for each in encodings)
     cure = None if all(each.exact for each in encodings) else "for exact counts: scopes tokens --fetch"
-    yield Check_("tokens", "ok", detail, cure)
+    yield Check("tokens", "ok", detail, cure)
 
 
 def _note_useless_setting(invocation: Invocation, key: str) -> Iterator[Note]:

@@ -76,9 +76,7 @@ def _columns(view: View) -> dict[str, Column]:
     """Return the columns by name: those of the specification, and then a title, which takes the room that is left."""
     columns = {
         "ID": Column("ID", "id"),
-        "Participants": Column(
-            "Participants", flexible=True, most=None if view.options.participants else _PARTICIPANTS
-        ),
+        "Participants": Column("Participants", flexible=True, most=_PARTICIPANTS),
         "Branches": Column("Branches"),
         "Remote": Column("Remote"),
         "Activity": Column("Activity", "time"),

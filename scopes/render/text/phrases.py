@@ -108,12 +108,6 @@ def write_field(view: View, name: str, *value: str | Span) -> None:
     view.sentence(Span(f"{name}:", "key"), " ", *value)
 
 
-def write_unchanged(view: View, state: str, sentence: str) -> None:
-    """Say in a pipe, beside the output, that a file is as before: on a terminal the outcome says it."""
-    if not view.terminal and state in {"unchanged", "absent"}:
-        view.aside(sentence)
-
-
 def write_outcome(
     view: View,
     name: str | Span,

@@ -13,7 +13,6 @@ from scopes import fast_json
 
 AUTHENTICATION_REQUIRED: Final = -32000
 INTERNAL_ERROR: Final = -32603
-RESOURCE_NOT_FOUND: Final = -32002
 OPENING_METHODS: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _MAX_LEVELS: Final = 800  # what has fewer can be decoded and encoded wherever it is handled
 _BLANKS = " \t\r\n"

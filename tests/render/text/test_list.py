@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.list import ConversationList
-from scopes.render.view_options import ViewOptions
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SUMMARIES
-from tests.render.with_options import WithOptions
 
 LIST = ConversationList(conversations=SUMMARIES, projects={"/work/shop/src": "shop"})
 PROMPT = "Fix unsupported protocol scheme in git-sync requests that are redirected, and test it"
@@ -41,7 +39,6 @@ def test_the_columns_of_the_specification_come_first_and_the_title_takes_the_res
     assert headings(SESSIONS, 80) == ["ID", "Participants", "Branches", "Activity", "Title"]
     assert headings(SESSIONS, 100) == ["ID", "Participants", "Branches", "Activity", "Project", "Title"]
     assert PROMPT in seen(SESSIONS, 200)
-    assert "claude-code,Explore,user" in seen(WithOptions(SESSIONS, ViewOptions(participants=True)), 80)
 
 
 @pytest.mark.parametrize("width", [60, 70, 80, 120, 200])
