@@ -40,7 +40,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.registry import FORMATS
-from scopes.result import Note, RawDocument, Result, counted, plural
+from scopes.result import Note, Result, counted, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.operations import walk_operations
@@ -128,18 +128,6 @@ class CheckedOut(Result):
         return f"{self.file or self.session_id}: {state} ({counted(self.messages, 'message')}, {self.tokens} tokens)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrintedSession(RawDocument):
-    """A session as it would be written."""
-
-    content: Cleared
-
-    @property
-    def pieces(self) -> tuple[bytes, ...]:
-        """The bytes of the session."""
-        return (self.content.data,)
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A session that is ready to be written.
@@ -191,11 +179,6 @@ def plan_checkout(repository: Repository, request: CheckoutRequest, choice: Toke
     path = writer.path_of(history.session, config_directory(agent, user.environ, user.home))
     notes = (*choice.notes, *_notes_of(history), *redacted_notes(gate.redacted))
     return Plan(branch, writer, history, path, content, owners, prunes, notes)
-
-
-def print_session(plan: Plan) -> PrintedSession:
-    """Return the session as a document."""
-    return PrintedSession(content=plan.content, notes=plan.notes)
 
 
 def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:

@@ -15,7 +15,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused, SecretsFound
 from scopes.exporters.undo_session import follow_undo
-from scopes.handover.checkout import CheckoutRequest, checkout, plan_checkout, print_session
+from scopes.handover.checkout import CheckoutRequest, checkout, plan_checkout
 from scopes.handover.native.registry import WRITERS
 from scopes.handover.resume import User
 from scopes.history.handles import Heading, read_heading
@@ -91,7 +91,7 @@ def file_of(shop, agent, found):
     path = os.path.join(shop.path, DOCUMENT)
     if agent == "llm":
         with open(path, "wb") as file:
-            file.write(print_session(shop.plan("llm")).content.data)
+            file.write(shop.plan("llm").content.data)
     return path
 
 
@@ -197,7 +197,7 @@ def test_a_dry_run_and_print_write_nothing(shop):
     before = dict(shop.repository.list_refs("refs/"))
     found = shop.checkout(dry_run=True)
     assert (found.state, found.operation, os.path.exists(found.file)) == ("written", None, False)
-    (data,) = print_session(shop.plan()).pieces
+    data = shop.plan().content.data
     assert json.loads(data.splitlines()[0])["payload"]["id"] == found.session_id
     assert dict(shop.repository.list_refs("refs/")) == before
     assert not os.path.exists(f"{shop.path}/.codex")
