@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
-from scopes.cli.invocation import Invocation
 from scopes.render.progress import Meter, progress, shows_progress
 from scopes.sync.connection import Connection
 from scopes.sync.credential_cache import keep_credentials
 
 if TYPE_CHECKING:
+    from scopes.cli.invocation import Invocation
     from scopes.render.output import Output
 
 _DELAY_SECONDS: Final = 0.5

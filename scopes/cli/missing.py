@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shlex import quote
 
-from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
 from scopes.history.names import may_be_root
 from scopes.ids import ConversationId
@@ -13,6 +12,7 @@ from scopes.store.repository import Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from scopes.cli.invocation import Invocation
     from scopes.sync.find_by_root import FoundElsewhere
 
 

@@ -9,12 +9,14 @@ import json
 import os
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
 from scopes.errors import Invalid, NotFound
 from scopes.render.template import known_field, template_fields
+
+if TYPE_CHECKING:
+    from scopes.cli.invocation import Invocation
 
 SCHEMAS_FILE = os.path.join(os.path.dirname(__file__), "schemas.json")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -8,7 +8,8 @@ from scopes.conversation.show import ConversationView, Drawing
 from scopes.history.messages import header_of, is_root
 from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import DiagramBranch, DiagramCommit, mermaid
-from scopes.render.text.phrases import author, summary_text
+from scopes.render.text.calls import summary_text
+from scopes.render.text.phrases import author
 from scopes.render.view import View
 from scopes.result import Note, Result
 

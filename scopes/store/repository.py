@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, MissingObject, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
@@ -43,7 +43,6 @@ from scopes.store.objects import (
     skip_unreadable_home,
     translated,
 )
-from scopes.store.projects import Project
 from scopes.store.refs import (
     META,
     ListedRefs,
@@ -55,6 +54,9 @@ from scopes.store.refs import (
     read_packed_refs,
     read_ref_files,
 )
+
+if TYPE_CHECKING:
+    from scopes.store.projects import Project
 
 FORMAT_VERSION = 2
 HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own

@@ -17,7 +17,7 @@ from scopes.model.tools import DIFFS, FILE_TOOLS, is_refused, is_shell, main_arg
 from scopes.render.text.phrases import format_duration, sub_agent_label, subject
 from scopes.render.view import Span, View
 from scopes.result import counted, format_size
-from scopes.sanitize import clean_line
+from scopes.sanitize import SUBJECT_LENGTH, clean_line
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHeader
@@ -70,6 +70,12 @@ def summarize_message(
     if line:
         return *mark, Span(line), *_called_tools(message, results)
     return *mark, *_summarize_parts(head, message, results)
+
+
+def summary_text(head: MessageHeader, message: Message) -> str:
+    """Return the summary of a message without text, no longer than the subject of a commit."""
+    line = clean_line("".join(span.text for span in summarize_message(head, message)))
+    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
 
 
 def is_folded(message: Message) -> bool:

@@ -10,6 +10,7 @@ from scopes.conversation.show import BranchRow, ConversationView, OpenMerge, bra
 from scopes.history.messages import NO_TEXT, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago, day_and_minute, day_of, minute_of
+from scopes.render.text.calls import summarize_message
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     UNKNOWN_TIME,
@@ -19,7 +20,6 @@ from scopes.render.text.phrases import (
     stale_mark,
     sub_agent_label,
     subject,
-    summarize,
     write_field,
     write_hint,
 )
@@ -163,7 +163,7 @@ def _recent_line(entry: LogEntry, view: View) -> tuple[str | Span, ...]:
     """Return a message as one line, as in a log."""
     head = entry.head
     spoken = not view.terminal and head.subject != NO_TEXT
-    summary = (subject(head),) if spoken else summarize(head, entry.message)
+    summary = (subject(head),) if spoken else summarize_message(head, entry.message)
     who, mark = author(head.author, head.author_kind), ending_mark(head, entry.ending)
     return (Span(f"[{_ago(display_time(head))}]", "time"), " ", who, *mark, ": ", *summary)
 

@@ -12,9 +12,9 @@ from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_
 from scopes.merge.keys import NOUNS, decoded_key, group_of
 from scopes.model.message import FILES
 from scopes.render.dispatch import render_text
-from scopes.render.text.calls import summarize_message
+from scopes.render.text.calls import summarize_message, summary_text
 from scopes.render.text.claims import claim_name, claim_text
-from scopes.render.text.phrases import author, identifier, short_time, subject, summary_text
+from scopes.render.text.phrases import author, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import counted
 

@@ -31,6 +31,7 @@ from scopes.render.text.calls import (
     result_line,
     spawn_mark,
     summarize_message,
+    summary_text,
     tell_review,
     verb_line,
     verb_of,
@@ -46,7 +47,6 @@ from scopes.render.text.phrases import (
     identifier,
     stale_mark,
     subject,
-    summary_text,
 )
 from scopes.render.view import Column, Parts, Span, View
 from scopes.result import counted

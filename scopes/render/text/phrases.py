@@ -8,7 +8,7 @@ from scopes.clock import in_seconds, now_nanoseconds
 from scopes.render.relative_time import ago, day_and_minute
 from scopes.render.view import Span, View
 from scopes.result import confidence, counted
-from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
+from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHeader
@@ -50,19 +50,6 @@ def author(name: str, kind: str) -> Span:
 def subject(head: MessageHeader) -> str:
     """Return the subject of a message, with an ellipsis if the commit cut it at 72 characters."""
     return mark_cut(head.shown_subject)
-
-
-def summarize(head: MessageHeader, message: Message | None) -> tuple[Span, ...]:
-    """Return a message as one line. What formats its parts is loaded only now."""
-    from scopes.render.text.calls import summarize_message
-
-    return summarize_message(head, message)
-
-
-def summary_text(head: MessageHeader, message: Message) -> str:
-    """Return the summary of a message without text, no longer than the subject of a commit."""
-    line = clean_line("".join(span.text for span in summarize(head, message)))
-    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
 
 
 def sub_agent_label(agent: str | None, spawner: str | None) -> Span:

@@ -9,7 +9,8 @@ from scopes.history.messages import display_time, shown_author
 from scopes.model.tools import FILE_TOOLS, is_shell
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import day_and_minute
-from scopes.render.text.phrases import UNKNOWN_TIME, identifier, subject, summarize, summary_text
+from scopes.render.text.calls import summarize_message, summary_text
+from scopes.render.text.phrases import UNKNOWN_TIME, identifier, subject
 from scopes.render.view import Cell, Column, Parts, Span, View
 from scopes.result import counted
 from scopes.sanitize import clean_line
@@ -215,6 +216,6 @@ def _collapse_blanks(text: str) -> str:
 def _write_neighbors(neighbors: tuple[Neighbor, ...], view: View, *, first: int) -> None:
     """Write messages around a hit, each with its offset from the hit as in a pipe."""
     for offset, (head, message) in enumerate(neighbors, start=first):
-        summary = (Span(subject(head)),) if message is None else summarize(head, message)
+        summary = (Span(subject(head)),) if message is None else summarize_message(head, message)
         line = (Span(f"{offset:+d}  {shown_author(head)}: ", "dim"), *(Span(span.text, "dim") for span in summary))
         view.pair(line, (identifier(view, head.id),), at=8, indent=_INDENT)
