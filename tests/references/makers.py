@@ -49,7 +49,7 @@ def corpus() -> Any:
     with World() as world:
         for folder in (".claude", ".codex"):
             os.symlink(f"{CORPUS}/{folder}", world.home / folder)
-        code, _ = world.run("import", "--all-projects")
+        code, _ = world.run("import", "--project", "all")
         heads = list_heads(world.store)
         conversations = sorted({name.partition("/")[0] for name in heads})
         rules: Counter[str] = Counter()
@@ -201,7 +201,7 @@ def why() -> Any:
     with World() as world:
         for folder in (".claude", ".codex"):
             os.symlink(f"{CORPUS}/{folder}", world.home / folder)
-        world.run("import", "--all-projects")
+        world.run("import", "--project", "all")
         for number, project in enumerate(PROJECTS):
             checkout = world.home / f"project{number}"
             subprocess.run(["git", "clone", "-q", project, checkout], check=True, capture_output=True)
