@@ -34,7 +34,7 @@ MESSAGE = "log-message"  # a message that `log` or `cat` prints under the kind o
 # The documents that each command prints; `branch`, `merge` and others print one of several.
 DOCUMENTS = {
     "new": "conversation",
-    "import": "import reprojected source-recorded",
+    "import": "import source-recorded",
     "export": "export site traces-noted",
     "append": "message",
     "amend": "message",

@@ -91,7 +91,6 @@ def test_messages_that_are_shown_are_read_by_one_function():
     """It redacts them while text leaves redacted; the others index, check or send what is stored."""
     stored = {
         "conversation/verify.py", "history/messages.py", "merge/replay.py", "purge/redact.py",
-        "importers/reproject_history.py", "importers/reproject_refs.py",
         "purge/rewrite_history.py", "sync/clearance.py", "sync/names.py",
     }  # fmt: skip
     users = [source for source in SOURCES if "MESSAGE_FILE" in source.read_text()]

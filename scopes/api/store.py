@@ -213,12 +213,12 @@ class Store(StoreHandle):
         dry_run: return what would be undone, and change nothing.
         """
         done = undo(self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
-        return follow_undo(self.repository, done, os.environ)
+        return follow_undo(self.repository, done)
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
         """Redo what this store's author undid last; the options are those of `undo`."""
         done = redo(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
-        return follow_undo(self.repository, done, os.environ)
+        return follow_undo(self.repository, done)
 
     def register_agent(
         self,

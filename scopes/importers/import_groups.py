@@ -67,7 +67,7 @@ def import_groups(
         return _import_group(run, queue, groups[group], report)
 
     workers = min(count_workers(run.repository), len(groups), sum(sizes.values()) // BYTES_PER_WORKER)
-    if workers < 2 or run.rereads:  # who reads again compares the new objects with the old ones
+    if workers < 2:
         outcomes = [work(group, on_progress) for group in groups]
         broken = _add_outcomes(run, notes, outcomes)
         if not broken:

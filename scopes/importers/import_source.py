@@ -94,7 +94,7 @@ def import_source(run: ImportRun, queued: QueuedSource) -> None:
         was_read = any(segment.message for segment in segments) or queued.session.is_stream
         if stored is None and not was_read:  # it had a message when the run began
             raise changed_meanwhile(queued.source.path)
-    if not isinstance(queued.source, StoredCopy):
+    if run.rereads or not isinstance(queued.source, StoredCopy):
         new = stored is None or stored.record.digest != status.digest
         run.sources.append(count_bytes(queued.source, queued.format.name, segments, new=new))
     for copy in queued.copies:
@@ -246,7 +246,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     other_parser = record is not None and record.parser != PARSER_VERSION
     left_alone = match.joined is not None and match.parent is None
     sub_agent_fields = queued.format.sub_agent_fields
-    written = _find_written(run, status, target) if key == status.key and not run.rereads else None
+    written = _find_written(run, status, target) if key == status.key else None
     if run.rereads:
         run.targets.skip_known(target, key)
     else:
@@ -290,7 +290,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     is_joining = match.joined is not None and record is None and not imported.recorded
     join = _find_join_point(imported, tips) if is_joining else None
     replaces = () if match.parent is not None else tuple(run.targets.tracked.get(stream_key(session), ()))
-    complete = status.grown and not contained
+    complete = (status.has_same_bytes if run.rereads else status.grown) and not contained
     target.sessions.append(
         CommittedSession(
             key,

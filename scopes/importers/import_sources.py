@@ -43,7 +43,7 @@ from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_files import name_session_files
 from scopes.importers.shared_prefix import find_joins
-from scopes.importers.stale_copy import use_stored_source
+from scopes.importers.stale_copy import list_stored_sources, use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
@@ -68,6 +68,7 @@ class ImportOptions:
 
     strict: import nothing if a record cannot be read or a file would be skipped
     again: also import conversations that were deleted here
+    reread: read sources as if nothing of them was stored; without sources, the stored bytes of all
     title: title of the one conversation
     since: nanoseconds since 1970; leave out sessions whose last message is older
     projects: import only the sessions of these projects, and files that were named; None for all
@@ -77,6 +78,7 @@ class ImportOptions:
     dry_run: bool = False
     strict: bool = False
     again: bool = False
+    reread: bool = False
     title: str | None = None
     since: int | None = None
     projects: Sequence[Project] | None = None
@@ -122,7 +124,7 @@ def import_sources(
     all_skipped = list(skipped)
     all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)
-    queue = open_sources(
+    queue = list_stored_sources(repository, formats, all_skipped) if options.reread and not sources else open_sources(
         sources, formats, all_skipped, strict=options.strict, select=project_filter.select,
         workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
     )  # fmt: skip
@@ -272,11 +274,8 @@ def import_all(
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
     index_directory: str | None = None,
-    rereads: bool = False,
 ) -> ImportRun:
     """Write the objects of all sources; the memory of a group is freed after its last source.
-
-    `rereads`: read them as if nothing of them was stored, into the conversations that they are in.
 
     Raises:
         BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
@@ -292,7 +291,7 @@ def import_all(
         targets = ImportTargets(repository, objects, keys, formats, index_directory)
         find_secrets = secret_finder(repository)
         run = ImportRun(repository, objects, targets, options.again, find_secrets, notes=[*notes], purged=purged)
-        run.rereads = rereads
+        run.rereads = options.reread
         run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
         broken: dict[int, Skipped] = {}
         for position, queued in enumerate(queue):

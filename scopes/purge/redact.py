@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from scopes.clock import new_id, new_uuid
 from scopes.errors import Invalid, Refused
-from scopes.history.handles import RedactedCopy, StoreHandle, list_copies, next_conversation_id, refuse_taken
+from scopes.history.handles import MAP_FILE, RedactedCopy, StoreHandle, list_copies, next_conversation_id, refuse_taken
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, TO_TRAILER, format_message_commit, header_of, is_root
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata, read_remote_branches
 from scopes.history.names import MAIN, find_root_commit, parse_new_conversation_id
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.importers.reproject_history import IdMap, edit_commit, write_map
+from scopes.model import encoding
 from scopes.model.conversation import BranchEntry, decode_root, encode_root
 from scopes.model.encoding import decode_component, encode_component, names_in_path
 from scopes.model.message import Message, decode, encode
@@ -34,13 +34,17 @@ from scopes.store.objects import (
     COMMIT,
     TREE,
     Commit,
+    Identity,
     Objects,
     TreeEntry,
+    edit_commit,
+    format_commit,
     format_tree,
     parse_tree,
     read_blob,
     read_commit,
     read_data,
+    update_tree,
     walk_blobs,
 )
 from scopes.store.packs import bulk_objects
@@ -104,7 +108,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
             if copy.gate.redacted == 0:
                 raise Refused(f"{source.id} has no secret that would be masked", hint="see: scopes secrets list")
             root = _root_of(repository, source.id)
-            mapped = write_map(objects, root, IdMap(copy.commits, copy.messages), subject="map of a redaction")
+            mapped = _write_map(objects, root, copy)
         name = given or next_conversation_id(repository)
         refuse_taken(repository, name)
         before = list_copies(repository)
@@ -124,6 +128,16 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
             _note_original(source.id, list(read_remote_branches(repository, root))),
             *_note_earlier(before, source.id),
         ),
+    )
+
+
+def _write_map(objects: Objects, root: Oid, copy: _Copy) -> Oid:
+    """Write which commits and messages of the conversation with this root became which; return the commit."""
+    document: dict[str, Any] = {"v": 1, "root": root, "commits": {**copy.commits}, "messages": {**copy.messages}}
+    tree = update_tree(objects, None, {MAP_FILE: encoding.dump(document)})
+    author = Identity("scopes", "scopes@systems.scopes")
+    return objects.write(
+        COMMIT, format_commit(tree=tree, parents=(), author=author, time=0, subject="map of a redaction")
     )
 
 

@@ -15,7 +15,6 @@ from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_r
 from scopes.history.sources import Parts, Purged
 from scopes.ids import Oid
 from scopes.importers.purged_texts import Quotes, parse_json, walk_named_texts
-from scopes.importers.reproject_history import edit_commit
 from scopes.model import encoding
 from scopes.model.conversation import decode_root
 from scopes.model.message import CONFLICTS, FILES, PARTICIPANTS, TYPED_KINDS, Message, claims_of, decode, purge_message
@@ -30,6 +29,7 @@ from scopes.store.objects import (
     Objects,
     TreeEntry,
     diff_blobs,
+    edit_commit,
     find_entry,
     format_tree,
     object_id,

@@ -13,14 +13,13 @@ from typing import Any, Final
 
 from scopes.ids import Oid
 from scopes.importers.purged_texts import walk_texts
-from scopes.importers.reproject_history import edit_commit
 from scopes.model.message import PURGED_TEXT
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation
 from scopes.purge.purged_names import NamesInLog
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_records import RecordRewriter
 from scopes.store import refs
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Objects, TreeEntry, format_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Objects, TreeEntry, edit_commit, format_tree
 from scopes.store.operations import OPERATION_PREFIX_LENGTH
 from scopes.store.repository import OPERATION_FILE, read_operation
 

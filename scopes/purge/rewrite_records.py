@@ -24,7 +24,6 @@ from scopes.history.sources import (
 from scopes.history.transaction import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.ids import Oid
 from scopes.importers.purged_texts import DISTINCT, Quotes, is_path, parse_json, walk_named_texts, walk_texts
-from scopes.importers.reproject_history import edit_commit
 from scopes.model import encoding
 from scopes.model.conversation import MANIFEST_FILE
 from scopes.model.message import PURGED_TEXT
@@ -50,6 +49,7 @@ from scopes.store.objects import (
     Commit,
     Objects,
     TreeEntry,
+    edit_commit,
     find_blob,
     find_entry,
     find_in_tree,

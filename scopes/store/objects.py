@@ -313,6 +313,33 @@ def format_commit(
     return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{one_line(subject)}\n{gap}{below}".encode()
 
 
+_REPLACED = (b"tree ", b"parent ", b"gpgsig", b"mergetag")  # a signature would be that of another commit
+_KIND = re.compile(rb"^Scopes-Kind: .*$", re.MULTILINE)
+
+
+def edit_commit(
+    data: bytes, tree: Oid, parents: Iterable[Oid], *, subject: str | None = None, kind: str | None = None
+) -> bytes:
+    """Return the bytes of a commit with another tree and parents, and another subject and kind if they are given."""
+    head, gap, body = data.partition(b"\n\n")
+    above = [b"tree " + tree.encode(), *(b"parent " + parent.encode() for parent in parents)]
+    if subject is not None:
+        body = one_line(subject).encode() + body[len(body.partition(b"\n")[0]) :]
+    if kind is not None:
+        body = _KIND.sub(b"Scopes-Kind: " + kind.encode(), body)
+    return b"\n".join([*above, *_walk_kept(head.split(b"\n"))]) + gap + body
+
+
+def _walk_kept(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the header lines that stay; a line that begins with a blank belongs to the one before."""
+    is_kept = True
+    for line in lines:
+        if not line.startswith(b" "):
+            is_kept = not line.startswith(_REPLACED)
+        if is_kept:
+            yield line
+
+
 def clamp_time(time: int) -> int:
     """Return seconds since 1970 within the range of git."""
     return min(max(time, 0), MAX_TIME_SECONDS)

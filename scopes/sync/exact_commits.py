@@ -125,7 +125,7 @@ def check_message_commit(commit: Commit, data: bytes, message: Message) -> None:
     if data == written:
         return
     if _is_masked(commit.subject, one_line(message.text, None)):
-        from scopes.importers.reproject_history import edit_commit
+        from scopes.store.objects import edit_commit
 
         written = edit_commit(written, commit.tree, commit.parents, subject=commit.subject)
     check_exact(commit.oid, data, written)

@@ -21,8 +21,6 @@ from scopes.handover.resume import User
 from scopes.history.handles import Heading, read_heading
 from scopes.history.messages import plain_message, read_body, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
-from scopes.importers.formats.registry import FORMATS
-from scopes.importers.reproject import reproject
 from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.handover.continued import go_on
 from tests.handover.sessions import Home
@@ -322,13 +320,6 @@ def test_a_dry_run_of_undo_deletes_nothing(shop):
     found = shop.checkout()
     assert follow_undo(shop.repository, undo(shop.repository, dry_run=True)).notes == ()
     assert os.path.exists(found.file)
-
-
-def test_reproject_does_not_name_sessions_that_scopes_wrote(shop):
-    """Their messages are those of the conversation: there is nothing to read again."""
-    shop.checkout()
-    shop.checkout("opencode")
-    assert reproject(shop.repository, (), FORMATS, dry_run=True).notes == ()
 
 
 def test_every_tip_has_a_session_of_its_own(shop):

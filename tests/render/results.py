@@ -106,7 +106,6 @@ from scopes.hosts.mcp_servers import HostConfigured
 from scopes.hosts.mcp_status import McpStatus
 from scopes.importers.found_transcripts import FoundAgent, FoundTranscripts
 from scopes.importers.import_sample import SampleImported
-from scopes.importers.reproject import Reprojected, ReprojectedConversation
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.caches import ConversationRow
@@ -513,13 +512,6 @@ USAGE_BY_TWO = replace(
         CHEAP._replace(period="2025-12", model="gpt-5.4"), UNPRICED._replace(period="2025-12", model=None),
         EXPENSIVE._replace(period="2026-01", model="claude-opus-4-5-20251101"),
     ),
-)  # fmt: skip
-REPROJECTED = Reprojected(
-    conversations=(
-        ReprojectedConversation(CONVERSATION, 1200, 30, 28, 1, 2, 3, "refs/scopes/local/reprojected/" + "a" * 40),
-        ReprojectedConversation("login-bug", 2, 1, 0, 0, 0, 0, None),
-    ),
-    unchanged=10, dry_run=False, operation=OPERATION,
 )  # fmt: skip
 STATUS_LINE = UsageStatus(
     currency="USD", model="claude-opus-4-5-20251101", today=Spent(0, 0, None, 0), week=Spent(12, 34_567, 1_234_567, 1),
@@ -1415,11 +1407,6 @@ SAMPLES = {
         "two-keys": USAGE_BY_TWO,
         "unpriced": replace(USAGE, rows=(UNPRICED,), days=(UNPRICED,), total=UNPRICED._replace(period=None)),
         "nothing": replace(USAGE, rows=(), days=(), total=UsageRow(None, None, None, None, None, 0, 0, 0, 0, 0, 0, 0, None, 0)),
-    },
-    "reproject": {
-        "reproject": REPROJECTED,
-        "dry-run": replace(REPROJECTED, dry_run=True, operation=None),
-        "nothing": replace(REPROJECTED, conversations=(), unchanged=12, operation=None),
     },
     "statusline": {"statusline": STATUS_LINE, "no-model": replace(STATUS_LINE, model=None, currency="CHF")},
     "stats": {

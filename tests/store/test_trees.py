@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
-from scopes.importers.reproject_history import take_changes
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -89,48 +88,6 @@ def test_applying_a_difference_to_one_tree_gives_the_other(repository, before, a
     back = {path: was for path, (was, _) in moves.items() if was is not None}
     assert {path: read_blob(repository, oid) for path, oid in forth.items()} == {p: after[p] for p in forth}
     assert {path: read_blob(repository, oid) for path, oid in back.items()} == {p: before[p] for p in back}
-
-
-def mixes_kinds(*trees):
-    """Return True if a path of one tree is a directory of another one."""
-    paths = {path for files in trees for path in files}
-    return any(other.startswith(path + "/") for path in paths for other in paths)
-
-
-@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(*[st.dictionaries(paths, contents, max_size=6).filter(side_by_side)] * 3)
-def test_changes_are_taken_as_they_are_path_by_path(repository, before, ours, theirs):
-    """The tree has the same id; only a name that is a file and a directory is left to the slower way."""
-    base, target, source = (update_tree(repository, None, files) for files in (before, ours, theirs))
-    expected = update_tree(repository, target, {path: new for path, _, new in diff_blobs(repository, base, source)})
-    try:
-        assert (take_changes(repository, base, target, source) or EMPTY_TREE) == expected
-    except ValueError:
-        assert mixes_kinds(before, ours, theirs)
-
-
-def test_a_directory_that_one_side_added_is_taken_without_reading_it(repository):
-    files = {f"src/idea/{n}=": b"x" for n in range(5)}
-    target = update_tree(repository, None, {"src/main/1=": b"x"})
-    source = update_tree(repository, None, files)
-    added = find_entry(repository, source, "src/idea").oid
-    opened = []
-
-    class Watched:
-        write = repository.write
-
-        def read(self, oid):
-            opened.append(oid)
-            return repository.read(oid)
-
-    assert take_changes(Watched(), None, target, source) == update_tree(repository, target, files)
-    assert added not in opened
-
-
-def test_names_that_are_files_and_directories_are_refused(repository):
-    target, source = (update_tree(repository, None, files) for files in ({"a": b"x"}, {"a/b": b"x"}))
-    with pytest.raises(ValueError, match="a"):
-        take_changes(repository, None, target, source)
 
 
 def test_equal_subtrees_are_not_read_for_a_difference(repository):

@@ -329,12 +329,7 @@ def delete(
     repository = invocation.repository()
     names = [resolve_conversation(repository, each) for each in dict.fromkeys(conversations)]
     for name in names:
-        if invocation.dry_run:
-            invocation.show(run_delete(repository, name, dry_run=True))
-            continue
-        from scopes.importers.deleted_journals import delete_with_journal
-
-        invocation.show(delete_with_journal(repository, name, invocation.environ))
+        invocation.show(run_delete(repository, name, dry_run=invocation.dry_run))
     return 0
 
 

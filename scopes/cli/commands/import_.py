@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from shlex import quote
 from typing import Annotated
@@ -23,7 +22,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.import_sources import ImportOptions
+from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
 from scopes.render.progress import progress
 from scopes.result import Note
@@ -71,11 +70,12 @@ def import_(
         if invocation.dry_run:
             raise Invalid("--dry-run cannot be combined with --watch", hint="see what is there: scopes import --list")
         return invocation.stream(WatchRun(invocation, paths or [], projects=project).run())
-    if again and not any(path == "-" or os.path.lexists(path) for path in paths or ()):
-        return _read_again(invocation, paths or [])
+    if again and not paths:
+        return _read_again(invocation)
     invocation.require_store_not_lost()
     options = ImportOptions(
-        dry_run=invocation.dry_run, strict=strict, again=again, projects=projects_to_import(invocation, project or ()),
+        dry_run=invocation.dry_run, strict=strict, again=again, reread=again,
+        projects=projects_to_import(invocation, project or ()),
         since=None if since is None else parse_date(since, now_nanoseconds()),
     )  # fmt: skip
     return _import(invocation, paths or [], options, report=report)
@@ -108,13 +108,9 @@ def _import_sample(invocation: Invocation) -> int:
         return invocation.show(import_sample(invocation.repository(create=True)))
 
 
-def _read_again(invocation: Invocation, conversations: list[str]) -> int:
-    """Read what is stored of transcripts again, of all conversations if none is named."""
-    from scopes.importers.reproject import reproject
-
-    repository = invocation.repository()
+def _read_again(invocation: Invocation) -> int:
+    """Read the stored bytes of all transcripts again."""
+    options = ImportOptions(dry_run=invocation.dry_run, reread=True)
     with progress(invocation.output(), "reading transcripts") as on_progress:
-        result = reproject(
-            repository, conversations, FORMATS, dry_run=invocation.dry_run, on_progress=lambda _size: on_progress(1)
-        )
-    return invocation.show(result)
+        result = import_sources(invocation.repository(), (), FORMATS, options, on_progress=lambda _size: on_progress(1))
+    return invocation.show(replace(result, with_details=invocation.verbose))

@@ -109,7 +109,6 @@ def gc(
     """
     from scopes.clock import now_nanoseconds, parse_date
     from scopes.conversation.store import gc as run_gc
-    from scopes.importers.deleted_journals import list_trash, remove_expired
 
     invocation: Invocation = context.obj
     if invocation.dry_run:
@@ -118,11 +117,7 @@ def gc(
         parse_date(expire, now_nanoseconds())  # before the question
         invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
     caches = (invocation.index_directory, os.path.join(invocation.cache_directory, "contexts"))
-    repository = invocation.repository()
-    before = list_trash(repository, invocation.environ)
-    result = run_gc(repository, expire_before=expire, caches=caches)
-    remove_expired(before - list_trash(repository, invocation.environ), invocation.environ)
-    return invocation.show(result)
+    return invocation.show(run_gc(invocation.repository(), expire_before=expire, caches=caches))
 
 
 def doctor(context: typer.Context) -> int:

@@ -39,7 +39,7 @@ def undo(
     if name is not None and name.startswith("@") and name != LATEST:
         name = find_recorded_operation(repository, name)[1].id
     undone = run_undo(repository, name, any_actor=include_all, dry_run=invocation.dry_run)
-    return invocation.show(follow_undo(repository, undone, invocation.environ))
+    return invocation.show(follow_undo(repository, undone))
 
 
 def redo(
@@ -60,7 +60,7 @@ def redo(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     redone = run_redo(repository, conversation=conversation, any_actor=include_all, dry_run=invocation.dry_run)
-    return invocation.show(follow_undo(repository, redone, invocation.environ))
+    return invocation.show(follow_undo(repository, redone))
 
 
 def operations(

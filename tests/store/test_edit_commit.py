@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.importers.reproject_history import edit_commit
-from scopes.store.objects import parse_commit
+from scopes.store.objects import edit_commit, parse_commit
 
 TREE, OTHER = "1" * 40, "2" * 40
 HEAD = f"tree {TREE}\nparent {'a' * 40}\nauthor c <c@x> 5 +0100\ncommitter d <d@x> 6 +0000\n"
