@@ -187,56 +187,54 @@ def new_uuid() -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def parse_window(
-    since: str | None, until: str | None, now_nanoseconds: int, *, utc: bool = False
-) -> tuple[int | None, int | None]:
+def parse_window(since: str | None, until: str | None, now_nanoseconds: int) -> tuple[int | None, int | None]:
     """Parse the two ends of a span of time, as `parse_date` does; None for an open end. A day as `until` is in it.
 
     Raises:
         Invalid: one is not a time, or the span ends before it begins.
     """
-    start, end = (None if text is None else parse_date(text, now_nanoseconds, utc=utc) for text in (since, until))
-    day = None if until is None else _name_day(until, now_nanoseconds, utc=utc)
+    start, end = (None if text is None else parse_date(text, now_nanoseconds) for text in (since, until))
+    day = None if until is None else _name_day(until, now_nanoseconds)
     if day is not None and end is not None and _DAY.fullmatch(day):
-        day_after = _parse_zoneless(day, utc=utc, days_later=1)
+        day_after = _parse_zoneless(day, days_later=1)
         end = end + _DAY_SECONDS * _SECOND - 1 if day_after is None else day_after - 1
     if start is not None and end is not None and start > end:
         raise Invalid(f"--since {since!a} is after --until {until!a}", hint="exchange them")
     return start, end
 
 
-def _name_day(text: str, now_nanoseconds: int, *, utc: bool) -> str:
+def _name_day(text: str, now_nanoseconds: int) -> str:
     """Return the day that `today` and `yesterday` are in the time zone of this machine; other texts as they are."""
     days_before = _NAMED_DAYS.get(text.strip().lower())
     if days_before is None:
         return text.strip()
     now = _EPOCH + timedelta(seconds=now_nanoseconds // _SECOND)
-    return ((now if utc else now.astimezone()).date() - timedelta(days=days_before)).isoformat()
+    return (now.astimezone().date() - timedelta(days=days_before)).isoformat()
 
 
-def _parse_zoneless(text: str, *, utc: bool, days_later: int = 0) -> int | None:
+def _parse_zoneless(text: str, *, days_later: int = 0) -> int | None:
     """Parse a time, or a day, that names no zone, as one of this machine's zone; as UTC if it is not known there."""
     with suppress(ValueError, OverflowError, OSError):
         parsed = datetime.fromisoformat(text.strip()) + timedelta(days=days_later)
         if parsed.tzinfo is None:
-            return parse_time((parsed.replace(tzinfo=UTC) if utc else parsed.astimezone()).isoformat())
+            return parse_time(parsed.astimezone().isoformat())
     return parse_time(text) if not days_later else None
 
 
-def parse_date(text: str, now_nanoseconds: int, *, utc: bool = False) -> int:
+def parse_date(text: str, now_nanoseconds: int) -> int:
     """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365, and `last week` is `1 week ago`.
 
-    A day, and a time that names no zone, is one in the time zone of this machine, as for git, or with `utc` in UTC;
-    `today` and `yesterday` are days.
+    A day, and a time that names no zone, is one in the time zone of this machine, as for git; `today` and `yesterday`
+    are days.
 
     Raises:
         Invalid: the text is not a time.
     """
-    day = _name_day(text, now_nanoseconds, utc=utc)
+    day = _name_day(text, now_nanoseconds)
     words = day.lower()
     if words == "now":
         return now_nanoseconds
-    exact = _parse_zoneless(day, utc=utc)
+    exact = _parse_zoneless(day)
     if exact is not None and re.match(r"[0-9]{4}-", words):
         return exact
     span = _SPAN.fullmatch(words)

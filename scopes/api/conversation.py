@@ -77,7 +77,6 @@ class UsageOptions(TypedDict, total=False):
 
     since, until: times such as `1 week ago` or `2026-01-31`.
     model, agent: only answers by a model or agent whose name has this in it.
-    utc: days in UTC, not in the time zone of this machine.
     prices: a file with prices; default: the setting `scopes.prices`, or the table that comes with scopes.
     """
 
@@ -85,7 +84,6 @@ class UsageOptions(TypedDict, total=False):
     until: str | None
     model: str | None
     agent: str | None
-    utc: bool
     prices: str | os.PathLike[str] | None
 
 
@@ -157,7 +155,7 @@ def count_usage(
 
     only: dict[str, Any] = {**options}
     since, until, prices = (only.pop(name, None) for name in ("since", "until", "prices"))
-    start, end = parse_window(since, until, now_nanoseconds(), utc=only.get("utc", False))
+    start, end = parse_window(since, until, now_nanoseconds())
     table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
     groups = (by,) if isinstance(by, str) else tuple(by)
     chosen = None if conversations is None else tuple(conversations)

@@ -381,24 +381,6 @@ def state_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(_user_directory(environ, "XDG_STATE_HOME", "~/.local/state"), "scopes")
 
 
-def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
-    """Return False if the git configuration of the user and the system has none of some texts in lower case.
-
-    A file that cannot be read or includes others may have them.
-    """
-    user = _user_directory(environ, "XDG_CONFIG_HOME", "~/.config")
-    for name in ("/etc/gitconfig", os.path.join(user, "git", "config"), os.path.expanduser("~/.gitconfig")):
-        try:
-            content = read_regular(name, 1 << 20).lower()
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return True
-        if any(text in content for text in (b"[include", *texts)):
-            return True
-    return False
-
-
 def find_project_names(directories: Iterable[str | None]) -> Mapping[str, str]:
     """Return the name of the project of each directory that belongs to one.
 

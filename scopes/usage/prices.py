@@ -20,28 +20,58 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
-from scopes.usage.amounts import INCOMPLETE, SIZES, Amounts
 
 if TYPE_CHECKING:
     from scopes.store.config import Config
 
-SETTING: Final = "scopes.prices"
 SHIPPED: Final = str(Path(__file__).with_name("prices.json"))
 UNITS: Final = 1_000_000  # of a price: tokens; of an amount of money: the currency
+SIZES: Final = (0, 100_000, 128_000, 200_000, 272_000, 512_000)  # tokens of input above which some prices differ
+INCOMPLETE: Final = -1  # the size of answers of which only input or only output is known: they have no price
 _FORM: Final = "see the form of the file: scopes help usage --all"
 _KINDS: Final = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 _INSTEAD: Final = {
     "cache_read": "input", "cache_write": "input", "cache_write_1h": "cache_write", "reasoning": "output",
 }  # fmt: skip
 _DATE: Final = re.compile(r"[-@]20\d{2}-?\d{2}-?\d{2}$")
-_DAY: Final = re.compile(r"20\d{2}-\d{2}-\d{2}")
 _MAX_PRICE: Final = 10**12
+_SYMBOLS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
+
+
+class Amounts(NamedTuple):
+    """Counts of answers and of their tokens; a count that no answer recorded is 0.
+
+    input: neither read from a cache nor written to one
+    cache_write: all tokens written to a cache; cache_write_1h: those of them that are kept for an hour
+    output: all tokens of output; reasoning: those of them that are reasoning
+    """
+
+    answers: int = 0
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    @property
+    def all_input(self) -> int:
+        """All tokens of input, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, of input and output."""
+        return self.all_input + self.output
+
+    def plus(self, other: Amounts) -> Amounts:
+        """Return the sum of two amounts."""
+        return Amounts(*map(int.__add__, self, other))
 
 
 class Price(NamedTuple):
@@ -67,15 +97,11 @@ class Price(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """One entry for one name. start: first day on which it is in effect; empty for ever."""
+    """One entry for one name. start: first day on which it is in effect, empty for ever; above: by size, rising."""
 
     start: str
     price: Price
     above: tuple[tuple[int, Price], ...]
-
-    def price_of(self, size: int) -> Price:
-        """Return the price for answers of a size."""
-        return next((price for limit, price in reversed(self.above) if size >= limit), self.price)
 
 
 class PriceTable:
@@ -83,10 +109,11 @@ class PriceTable:
 
     def __init__(self, path: str | None, document: Mapping[str, Any], entries: Mapping[str, list[_Entry]]) -> None:
         self.path = path
-        self.currency = _text(document, "currency", "USD")
-        self.date = _text(document, "date", "")
-        self.source = _text(document, "source", "")
+        self.currency = str(document.get("currency", "USD"))
+        self.date = str(document.get("date", ""))
+        self.source = str(document.get("source", ""))
         self._entries = entries
+        self._beginnings = sorted((name[:-1] for name in entries if name.endswith("*")), key=len, reverse=True)
         self._found: dict[tuple[str, str], _Entry | None] = {}
 
     def find(self, model: str, day: str, size: int) -> Price | None:
@@ -95,19 +122,20 @@ class PriceTable:
             return None
         key = (model, day)
         if key not in self._found:
-            named = next(filter(None, map(self._find_entries, _spellings(model))), [])
+            name = model.lower().strip()
+            short = name.rpartition("/")[2]
+            spellings = (name, short, _DATE.sub("", short), short.partition(":")[0])  # the most exact one first
+            named = next(filter(None, map(self._find_entries, spellings)), [])
             self._found[key] = next((entry for entry in reversed(named) if entry.start <= day), None)
         entry = self._found[key]
-        return None if entry is None else entry.price_of(size)
+        if entry is None:
+            return None
+        return next((price for limit, price in reversed(entry.above) if size >= limit), entry.price)
 
     def _find_entries(self, name: str) -> list[_Entry]:
         if name in self._entries:
             return self._entries[name]
         return next((self._entries[f"{start}*"] for start in self._beginnings if name.startswith(start)), [])
-
-    @cached_property
-    def _beginnings(self) -> list[str]:
-        return sorted((name[:-1] for name in self._entries if name.endswith("*")), key=len, reverse=True)
 
 
 def configured_prices(config: Config) -> PriceTable:
@@ -115,7 +143,7 @@ def configured_prices(config: Config) -> PriceTable:
 
     Raises as `read_prices` does.
     """
-    path = config.find(SETTING)
+    path = config.find("scopes.prices")
     return read_prices(None if path is None else os.path.expanduser(path))
 
 
@@ -130,16 +158,23 @@ def read_prices(path: str | None = None) -> PriceTable:
     if path is None:
         return PriceTable(None, shipped, _read_entries(SHIPPED, shipped))
     own = _read(path)
-    _check_header(path, own)
-    extends = own.get("extends") is True
-    entries = _read_entries(SHIPPED, shipped) if extends else {}
-    if extends:
-        _check_currency(path, own, shipped)
-        own = {**{name: shipped[name] for name in ("currency", "date", "source")}, **own}
-    return PriceTable(path, own, {**entries, **_read_entries(path, own)})
+    if own.get("extends") is not True:
+        return PriceTable(path, own, _read_entries(path, own))
+    theirs, ours = own.get("currency", shipped["currency"]), shipped["currency"]
+    if theirs != ours:  # nothing here knows an exchange rate
+        raise Invalid(
+            f"the prices in {path} are in {theirs!a}, and those that it extends are in {ours}",
+            hint=f"write them in {ours}, or leave 'extends' out: then models that are not in the file have no cost",
+        )
+    return PriceTable(path, {**shipped, **own}, {**_read_entries(SHIPPED, shipped), **_read_entries(path, own)})
 
 
 def _read(path: str) -> dict[str, Any]:
+    """Read a file of prices, and check what it says of them.
+
+    Raises:
+        Inaccessible, Invalid: as `read_prices`.
+    """
     try:
         data = read_regular(path, MAX_CONFIG_BYTES)
     except OSError as error:
@@ -150,39 +185,21 @@ def _read(path: str) -> dict[str, Any]:
         raise Invalid(f"{path} is not a table of prices: {error}", hint=_FORM) from error
     if not isinstance(document, dict) or not isinstance(document.get("models"), list):
         raise Invalid(f"{path} is not a table of prices: it has no list 'models'", hint=_FORM)
-    return document
-
-
-def _check_header(path: str, document: Mapping[str, Any]) -> None:
-    """Check what a file says of its prices.
-
-    Raises:
-        Invalid: something of it is not a text, or the date is no day.
-    """
     for name in ("currency", "date", "source"):
         if not isinstance(document.get(name, ""), str):
             raise Invalid(f"the prices in {path}: {name!r} is not a text", hint=_FORM)
-    day = document.get("date", "")
+    if not _is_day(document.get("date", "")):
+        text = f"the prices in {path}: 'date' is not a day such as 2026-01-31: {document['date']!a}"
+        raise Invalid(text, hint=_FORM)
+    return document
+
+
+def _is_day(value: object) -> bool:
+    """Return True for a day such as 2026-01-31, and for an empty text."""
     try:
-        is_day = not day or date.fromisoformat(day).isoformat() == day
+        return isinstance(value, str) and (not value or date.fromisoformat(value).isoformat() == value)
     except ValueError:
-        is_day = False
-    if not is_day:
-        raise Invalid(f"the prices in {path}: 'date' is not a day such as 2026-01-31: {day!a}", hint=_FORM)
-
-
-def _check_currency(path: str, own: Mapping[str, Any], shipped: Mapping[str, Any]) -> None:
-    """Check that two tables can be one: nothing here knows an exchange rate.
-
-    Raises:
-        Invalid: their currencies differ.
-    """
-    theirs, ours = own.get("currency", shipped["currency"]), shipped["currency"]
-    if theirs != ours:
-        raise Invalid(
-            f"the prices in {path} are in {theirs!a}, and those that it extends are in {ours}",
-            hint=f"write them in {ours}, or leave 'extends' out: then models that are not in the file have no cost",
-        )
+        return False
 
 
 def _read_entries(path: str, document: Mapping[str, Any]) -> dict[str, list[_Entry]]:
@@ -214,10 +231,9 @@ def _read_entry(row: object) -> tuple[list[str], _Entry]:
         raise ValueError("it has no list 'models' of names")
     if not all(isinstance(name, str) and name.strip("*") for name in row["models"]):
         raise ValueError("'models' has something that is not a name")
-    start = row.get("from", "")
-    if start and not (isinstance(start, str) and _DAY.fullmatch(start)):
+    start, above = row.get("from", ""), row.get("above", {})
+    if not _is_day(start):
         raise ValueError(f"'from' is not a day such as 2026-01-31: {start!a}")
-    above = row.get("above", {})
     if not isinstance(above, dict) or not all(limit in map(str, SIZES[1:]) for limit in above):
         raise ValueError(f"'above' has a limit other than {', '.join(map(str, SIZES[1:]))}")
     if not all(isinstance(prices, dict) for prices in above.values()):
@@ -241,14 +257,21 @@ def _read_price(row: Mapping[str, Any]) -> Price:
     return Price(**found)
 
 
-def _spellings(model: str) -> list[str]:
-    """Return the names under which a model may have an entry, the most exact one first."""
-    name = model.lower().strip()
-    short = name.rpartition("/")[2]
-    names = [name, short, _DATE.sub("", short)]
-    return list(dict.fromkeys([*names, short.partition(":")[0]]))
+def format_money(cost: int | None, currency: str) -> str:
+    """Return an amount of millionths with two digits after the point, or as many as show that it is not 0."""
+    if cost is None:
+        return "?"
+    symbol = _SYMBOLS.get(currency, f"{currency} ")
+    cents = (cost + 5_000) // 10_000
+    if cost and not cents:
+        return f"<{symbol}0.01"
+    return f"{symbol}{cents // 100:,}.{cents % 100:02d}"
 
 
-def _text(document: Mapping[str, Any], name: str, default: str) -> str:
-    value = document.get(name, default)
-    return value if isinstance(value, str) else default
+def shorten(number: int) -> str:
+    """Return a number with at most three digits before a unit: `1.2M`, `345k`, `12`."""
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            tenths = number * 10 // size
+            return f"{tenths // 10}.{tenths % 10}{unit}" if tenths < 100 else f"{tenths // 10}{unit}"
+    return str(number)

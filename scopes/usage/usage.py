@@ -1,28 +1,284 @@
-"""`usage`: tokens and cost by day, week, month, model, agent, project or conversation."""
+"""`usage`: what model answers cost, tokens and money, by day, week, month, model, agent, project or conversation.
+
+A transcript may be stored more than once: a fork has the answers of its parent, a copy by `redact` those of the
+original, and a session that was read again has messages with other ids. `Answer.key` is the same for all of them, and
+an answer counts for the first conversation that has it, in the order of their names. What the answers of a conversation
+are is kept in the index, and read again when a ref of the conversation has moved.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import marshal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from scopes.clock import local_day
-from scopes.errors import Corrupt, Invalid
+from scopes.clock import local_day, parse_date, parse_time
+from scopes.conversation.show import ConversationRefs, group_by_conversation
+from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.history.activity import count_of, tokens_of
 from scopes.history.handles import resolve_scope
-from scopes.ids import ConversationId
-from scopes.result import Note, Result, few
+from scopes.history.messages import MessageHeader, header_of, is_root, read_body_bytes, read_root_of
+from scopes.history.metadata import read_metadata
+from scopes.hosts.agents import AGENTS, find_agent_named
+from scopes.ids import ConversationId, Oid
+from scopes.index.database import ROW_ERRORS, Layout, change_rows, open_rows
+from scopes.model.message import COPIED, Message, decode
+from scopes.result import Note, Result, counted, few
+from scopes.store import refs
+from scopes.store.graph import walk_oldest_first
+from scopes.store.objects import Objects
 from scopes.store.projects import Project, find_project_names
 from scopes.store.repository import Repository
-from scopes.usage.amounts import QUARTER_SECONDS, Amounts, plus
-from scopes.usage.prices import UNITS, PriceTable
-from scopes.usage.read_usage import read_usage
-from scopes.usage.tally import Cell, Tally
+from scopes.usage.prices import INCOMPLETE, SIZES, UNITS, Amounts, PriceTable
 
 By: TypeAlias = Literal["day", "week", "month", "model", "agent", "project", "conversation"]
 PERIODS: Final = ("day", "week", "month")
+QUARTER_SECONDS: Final = 900  # every time zone begins its days at a quarter of an hour
 _SECOND: Final = 1_000_000_000
-_NO_FILTERS: Final[Mapping[str, Any]] = {"since": None, "until": None, "projects": (), "model": None, "agent": None}
+_USAGE: Final = b'"usage"'
+_COPIED: Final = b'"%s"' % COPIED.encode()
+_PROVIDED: Final = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")  # of Anthropic
+_MARSHAL_VERSION: Final = 2  # every Python reads it, and its bytes depend on the values alone
+_BUSY_SECONDS: Final = 0.25
+LAYOUT: Final = Layout(
+    "usage.sqlite",
+    version=4,  # changed with `Used` too
+    tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, used BLOB NOT NULL) STRICT",
+)
+
+
+class Group(NamedTuple):
+    """What answers are grouped by.
+
+    quarter: the number of the quarter of an hour since 1970; None if no time is known
+    agent: the program; sub-agents, which have names of their own, count for it
+    size: the largest of SIZES that the tokens of input exceed, or INCOMPLETE
+    """
+
+    quarter: int | None
+    model: str | None
+    agent: str
+    size: int
+
+
+class Answer(NamedTuple):
+    """One answer of a model. key: the same for every copy; message: the same for every copy in one conversation."""
+
+    key: int
+    message: int
+    group: Group
+    amounts: Amounts
+
+
+class Used(NamedTuple):
+    """What the answers of one conversation have used, each once.
+
+    directory: where it began; None if unknown
+    unmeasured: answers that do not count, because no tokens are recorded with them
+    """
+
+    directory: str | None
+    unmeasured: int
+    answers: Sequence[Answer]
+
+
+class Cell(NamedTuple):
+    """What one conversation has used in one group."""
+
+    conversation: ConversationId
+    directory: str | None
+    group: Group
+    amounts: Amounts
+
+
+class AnswerReader:
+    """Finds the answers among the messages of one conversation.
+
+    An answer without a time is left out if the same message is there with one: a stream that was joined with its
+    session. An answer may be several messages; what the first one has not is added by the others.
+    """
+
+    def __init__(self, objects: Objects, root: Oid, program: str | None = None) -> None:
+        self._objects = objects
+        self._root = root
+        self._programs = {root: program}
+        self._answers: list[Answer] = []
+        self._unmeasured = self._copied = 0
+
+    def add(self, head: MessageHeader) -> None:
+        """Add a message, parents before children: each follows the program whose session it is in."""
+        before = self._programs.get(head.parents[0]) if head.parents else None
+        is_program = head.author_kind == "agent" and _is_program(head.author)
+        program = self._programs[head.oid] = str(head.author) if is_program else before
+        if head.author_kind == "human":
+            return
+        data = read_body_bytes(self._objects, head)
+        message = decode(data) if _USAGE in data else None
+        amounts = None if message is None else _read_amounts(message)
+        if message is not None and amounts is not None:
+            if amounts.tokens:
+                self._answers.append(self._read(head, message, amounts, program))
+        elif head.kind == "answer" and _COPIED in data:
+            self._copied += 1
+        elif head.kind == "answer":
+            self._unmeasured += 1
+
+    def _read(self, head: MessageHeader, message: Message, amounts: Amounts, program: str | None) -> Answer:
+        exact = None
+        if message.time is not None and message.extra.get("precision") in {"exact", None}:  # else it is that of a copy
+            exact = parse_time(message.time)
+        in_whole_seconds = exact is not None and exact % _SECOND == 0  # then two answers may have one time
+        by_message = _hash(head.id, self._root)
+        by_time = _hash(exact, (message.model, *amounts, head.id if in_whole_seconds else ""))
+        tokens = tokens_of(message)
+        is_complete = tokens is not None and tokens.input is not None and tokens.output is not None
+        size = max(limit for limit in SIZES if limit == 0 or amounts.all_input > limit) if is_complete else INCOMPLETE
+        is_imported = "precision" in message.extra
+        quarter = head.time // QUARTER_SECONDS if head.time > 0 else None
+        group = Group(quarter, message.model, (is_imported and program) or str(head.author), size)
+        return Answer(by_message if exact is None else by_time, by_message, group, amounts)
+
+    def used(self, directory: str | None = None) -> Used:
+        """Return what was used by all that was added."""
+        timed = {each.message for each in self._answers if each.key != each.message}
+        answers = {each.key: each for each in self._answers if each.key not in timed}
+        return Used(directory, self._copied + (0 if answers else self._unmeasured), tuple(answers.values()))
+
+
+@lru_cache(maxsize=1000)
+def _is_program(author: str) -> bool:
+    return find_agent_named(author) is not None
+
+
+def _hash(*values: object) -> int:
+    return int.from_bytes(hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+
+def _read_amounts(message: Message) -> Amounts | None:
+    """Return the tokens of a message; None if there are none.
+
+    An answer may be several messages, with its tool calls between them. Each has the tokens that those before it do
+    not have, while the object of the provider (`raw`) has those of all. The first one counts as the answer.
+    """
+    tokens = tokens_of(message)
+    if tokens is None:
+        return None
+    raw = message.extra["usage"].get("raw")
+    provided = raw if isinstance(raw, Mapping) else {}
+    creation = provided.get("cache_creation")
+    for_an_hour = count_of(creation.get("ephemeral_1h_input_tokens")) if isinstance(creation, Mapping) else None
+    writes, output = tokens.cache_write or 0, tokens.output or 0
+    found = Amounts(
+        1,
+        tokens.input_uncached or 0,
+        tokens.cache_read or 0,
+        writes,
+        min(for_an_hour or 0, writes),
+        output,
+        min(tokens.reasoning or 0, output),
+    )
+    if not found.all_input and any(count_of(provided.get(name)) for name in _PROVIDED):
+        return found._replace(answers=0)
+    return found if found.tokens else None
+
+
+class Tally:
+    """The sums of several conversations; an answer counts for the first of them that has it."""
+
+    def __init__(self) -> None:
+        self.unmeasured: dict[ConversationId, int] = {}
+        self._cells: dict[tuple[ConversationId, str | None, Group], Amounts] = {}
+        self._seen: set[int] = set()
+
+    @property
+    def cells(self) -> list[Cell]:
+        """What each conversation has used in each group."""
+        return [Cell(*key, amounts) for key, amounts in self._cells.items()]
+
+    def add(self, conversation: ConversationId, used: Used) -> None:
+        """Add those answers of a conversation that were not counted."""
+        if used.unmeasured:
+            self.unmeasured[conversation] = used.unmeasured
+        for key, _, group, amounts in used.answers:
+            if key not in self._seen:
+                self._seen.add(key)
+                cell = conversation, used.directory, group
+                before = self._cells.get(cell)
+                self._cells[cell] = amounts if before is None else before.plus(amounts)
+
+
+def read_usage(
+    repository: Repository,
+    conversations: Sequence[ConversationId] | None = None,
+    *,
+    on_progress: Callable[[int], None] = lambda _count: None,
+) -> tuple[Tally, list[ConversationId]]:
+    """Return what conversations have used, all if None, and those that could not be read."""
+    _, values = repository.read_refs(refs.HEADS, refs.META)
+    every = {each.conversation: each for each in group_by_conversation(values)}
+    directory = None if repository.is_past else repository.caller.index_directory
+    kept = {} if directory is None else _read_kept(directory, repository.path)
+    tally, damaged, new = Tally(), [], []
+    for name in sorted(every if conversations is None else conversations, key=lambda name: (len(name), name)):
+        state, data = kept.get(name, ("", b""))
+        if state == every[name].state:
+            tally.add(name, _unpack(data))
+        else:
+            try:
+                used = _read_used(repository, every[name])
+            except (Corrupt, NotFound):
+                damaged.append(name)
+            else:
+                tally.add(name, used)
+                new.append((name, every[name].state, marshal.dumps(_plain(used), _MARSHAL_VERSION)))
+        on_progress(1)
+    gone = [(name,) for name in kept if name not in every]
+    if directory is not None and (new or gone):
+        with contextlib.suppress(*ROW_ERRORS), change_rows(directory, LAYOUT, repository.path, _BUSY_SECONDS) as rows:
+            rows.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?)", new)
+            rows.executemany("DELETE FROM usage WHERE conversation = ?", gone)
+    return tally, damaged
+
+
+def _read_used(repository: Repository, of: ConversationRefs) -> Used:
+    """Read the messages of a conversation.
+
+    Raises:
+        Corrupt, NotFound: it cannot be read.
+    """
+    commits = list(walk_oldest_first(repository, of.tips.values()))
+    root = next((commit for commit in commits if is_root(commit)), None)
+    stated = None if root is None else read_root_of(repository, root, root.oid)
+    program = stated.format if stated is not None and stated.format in AGENTS else None
+    reader = AnswerReader(repository, Oid("") if root is None else root.oid, program)
+    for commit in commits:
+        if not is_root(commit):
+            reader.add(header_of(commit))
+    return reader.used(read_metadata(repository, of.conversation).directory or (stated.cwd if stated else None))
+
+
+def _read_kept(directory: str, store: str) -> dict[ConversationId, tuple[str, bytes]]:
+    """Return what is kept by conversation, with the state of its refs; nothing if that cannot be read now."""
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+        rows = connection.execute("SELECT conversation, state, used FROM usage")
+        return {ConversationId(name): (state, used) for name, state, used in rows}
+    return {}
+
+
+def _plain(used: Used) -> tuple[Any, ...]:
+    answers = [(each.key, each.message, tuple(each.group), tuple(each.amounts)) for each in used.answers]
+    return (used.directory, used.unmeasured, answers)
+
+
+def _unpack(data: bytes) -> Used:
+    directory, unmeasured, answers = marshal.loads(data)  # noqa: S302 - the file is ours, and its checksum is right
+    group, amounts = Group._make, Amounts._make
+    return Used(directory, unmeasured, [Answer(row[0], row[1], group(row[2]), amounts(row[3])) for row in answers])
 
 
 class UsageRequest(NamedTuple):
@@ -33,7 +289,6 @@ class UsageRequest(NamedTuple):
     conversations: only these; None for all
     projects: only conversations that began in one of them, if there are any
     model, agent: only answers by a model or agent whose name has this in it
-    utc: days begin at midnight UTC, and not in the time zone of this machine
     """
 
     by: tuple[By, ...] = ("day",)
@@ -43,7 +298,6 @@ class UsageRequest(NamedTuple):
     projects: tuple[Project, ...] = ()
     model: str | None = None
     agent: str | None = None
-    utc: bool = False
 
 
 class UsageRow(NamedTuple):
@@ -119,13 +373,17 @@ def usage(
 ) -> Usage:
     """Add up what model answers have used.
 
-    An answer that several conversations have counts for the first of them, in the order of their names.
-
     Raises:
         NotFound, Ambiguous: a conversation cannot be resolved.
         Invalid: the request names something twice.
     """
-    request = request._replace(by=check_by(request.by))
+    known = get_args(By)
+    for word in request.by:
+        if word not in known:
+            raise Invalid(f"{word!a} is not a valid value of --by", hint=f"use some of {', '.join(known)}")
+    if len(set(request.by)) != len(request.by) or len({*request.by} & {*PERIODS}) > 1:
+        raise Invalid("--by names a period or a word twice", hint="for example: --by day,model")
+    request = request._replace(by=tuple(word for word in known if word in request.by))
     chosen = request.conversations
     wanted = None if chosen is None else [resolve_scope(repository, name).conversation for name in chosen]
     tally, damaged = read_usage(repository, wanted, on_progress=on_progress)
@@ -133,116 +391,118 @@ def usage(
 
 
 def usage_of_tally(
-    tally: Tally, request: UsageRequest, prices: PriceTable, damaged: Sequence[ConversationId] = ()
+    tally: Tally,
+    request: UsageRequest,
+    prices: PriceTable,
+    damaged: Sequence[ConversationId] = (),
+    *,
+    utc: bool = False,
 ) -> Usage:
-    """Add up cells that were read."""
-    cells = _select(tally.cells, request)
-    is_named = "project" in request.by or (request.projects and not cells)
-    directories = {cell.directory for cell in cells or tally.cells if cell.directory} if is_named else set()
-    grouping = _Grouping(prices, find_project_names(directories), utc=request.utc)
-    rows = grouping.add_up(cells, request.by)
+    """Add up cells that were read; with `utc` days are those in UTC and not in the time zone of this machine."""
+    every = tally.cells
+    cells = _select(every, request)
+    names = find_project_names({cell.directory for cell in cells}) if "project" in request.by else {}
+    grouping = _Grouping(prices, names, utc=utc)
     total = grouping.add_up(cells, ())
     return Usage(
         by=request.by,
-        rows=rows,
-        total=total[0] if total else _EMPTY,
-        days=rows if request.by == ("day",) else grouping.add_up(cells, ("day",)),
+        rows=grouping.add_up(cells, request.by),
+        total=total[0] if total else UsageRow(None, None, None, None, None, *Amounts(), None, 0),
+        days=grouping.add_up(cells, ("day",)),
         prices=PriceSource(prices.currency, prices.date, prices.source, prices.path),
         conversations=len({cell.conversation for cell in cells}),
         damaged=tuple(damaged),
-        notes=(*_notes(tally, request, damaged), *_none_found_notes(tally.cells, request, grouping)),
+        notes=tuple(_notes(tally, request, damaged) if cells or not every else [_note_no_match(every, request)]),
     )
 
 
-def check_by(by: Sequence[str]) -> tuple[By, ...]:
-    """Return what rows are for.
+class Spent(NamedTuple):
+    """What was used in some days; the cost in millionths of the currency, None if no price is known."""
 
-    Raises:
-        Invalid: a word is unknown or occurs twice, or there are two periods.
-    """
-    known = get_args(By)
-    for word in by:
-        if word not in known:
-            raise Invalid(f"{word!a} is not a valid value of --by", hint=f"use some of {', '.join(known)}")
-    if len(set(by)) != len(by) or len({*by} & {*PERIODS}) > 1:
-        raise Invalid("--by names a period or a word twice", hint="for example: --by day,model")
-    return tuple(word for word in known if word in by)
+    answers: int
+    tokens: int
+    cost_micros: int | None
+    unpriced: int
 
 
-_EMPTY: Final = UsageRow(None, None, None, None, None, 0, 0, 0, 0, 0, 0, 0, None, 0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageStatus(Result):
+    """What was used today, and in the last 7 and 30 days with today; `model` is that of the newest answer."""
+
+    currency: str
+    today: Spent
+    week: Spent
+    month: Spent
+    model: str | None = None
 
 
-class _Sum:
-    """Sums of one row; the cost in the unit of `Price.cost`, so that it is rounded once."""
+def usage_status(repository: Repository | None, prices: PriceTable, now: int) -> UsageStatus:
+    """Return what was used lately; `now` in nanoseconds since 1970. Nothing was without a store."""
+    tally = Tally() if repository is None else read_usage(repository)[0]
 
-    __slots__ = ("amounts", "cost", "unpriced")
+    def sum_of(days: int) -> Spent:
+        since = parse_date(local_day(now // _SECOND - (days - 1) * 86_400), now)
+        total = usage_of_tally(tally, UsageRequest(since=since, until=now), prices).total
+        return Spent(total.answers, total.tokens, total.cost_micros, total.unpriced)
 
-    def __init__(self) -> None:
-        self.amounts = Amounts()
-        self.cost: int | None = None
-        self.unpriced = 0
+    answered = [(cell.group.quarter, cell.group.model) for cell in tally.cells if cell.group.quarter is not None]
+    newest = max(((quarter, model) for quarter, model in answered if model is not None), default=(0, None))
+    return UsageStatus(currency=prices.currency, today=sum_of(1), week=sum_of(7), month=sum_of(30), model=newest[1])
 
 
 class _Grouping:
-    """Makes rows of cells; days and prices that were looked up are kept."""
+    """Makes rows of cells; days that were looked up are kept."""
 
     def __init__(self, prices: PriceTable, names: Mapping[str, str], *, utc: bool) -> None:
         self._prices = prices
         self._names = names
         self._utc = utc
-        self._days: dict[int, str] = {}
+        self._days: dict[int | None, str] = {None: ""}
 
     def add_up(self, cells: Sequence[Cell], by: tuple[By, ...]) -> tuple[UsageRow, ...]:
-        sums: dict[tuple[str | None, ...], _Sum] = {}
+        sums: dict[tuple[str | None, ...], tuple[Amounts, int | None, int]] = {}
         for cell in cells:
             key = tuple([self._value(cell, word) for word in by])
-            found = sums.get(key)
-            if found is None:
-                found = sums[key] = _Sum()
-            found.amounts = plus(found.amounts, cell.amounts)
-            cost = self._cost(cell)
-            if cost is None:
-                found.unpriced += cell.amounts.answers
+            amounts, cost, unpriced = sums.get(key, (Amounts(), None, 0))
+            more = self._cost(cell)  # in the unit of `Price.cost`, so that a row is rounded once
+            if more is None:
+                unpriced += cell.amounts.answers
             else:
-                found.cost = (found.cost or 0) + cost
-        rows = [_make_row(by, key, each) for key, each in sums.items()]
-        has_period = bool({*by} & {*PERIODS})
-        rows.sort(key=lambda row: (-(row.cost_micros or 0), -row.tokens, *_names_of(row)))
-        if has_period:
+                cost = (cost or 0) + more
+            sums[key] = amounts.plus(cell.amounts), cost, unpriced
+        rows = []
+        for key, (amounts, cost, unpriced) in sums.items():
+            named: dict[str, str | None] = dict(
+                zip(("period" if word in PERIODS else word for word in by), key, strict=True)
+            )
+            rounded = None if cost is None else (cost + UNITS // 2) // UNITS
+            names = (named.get(name) for name in UsageRow._fields[:5])
+            rows.append(UsageRow._make((*names, *amounts, rounded, unpriced)))
+        rows.sort(key=lambda row: (-(row.cost_micros or 0), -row.tokens, *(name or "" for name in row[:5])))
+        if not {*by}.isdisjoint(PERIODS):
             rows.sort(key=lambda row: row.period or "")
         return tuple(rows)
 
     def _value(self, cell: Cell, word: By) -> str | None:
         if word in PERIODS:
-            return self._period(cell.group.quarter, word)
+            day = self._day(cell.group.quarter)
+            return (day if word == "day" else day[:7] if word == "month" else monday_of(day)) if day else None
         if word == "project":
-            return None if cell.directory is None else self.project(cell.directory)
+            return self._names.get(cell.directory or "", cell.directory)
         if word == "conversation":
             return cell.conversation
         return cell.group.model if word == "model" else cell.group.agent
 
-    def project(self, directory: str) -> str:
-        """Return the name of the project of a directory; the directory if it has none."""
-        return self._names.get(directory, directory)
-
-    def _period(self, quarter: int | None, word: str) -> str | None:
-        if quarter is None:
-            return None
-        day = self.day(quarter)
-        return day if word == "day" else day[: len("2026-11")] if word == "month" else monday_of(day)
-
-    def day(self, quarter: int) -> str:
-        """Return the day of a quarter of an hour."""
+    def _day(self, quarter: int | None) -> str:
+        """Return the day of a quarter of an hour; empty if that is not known."""
         day = self._days.get(quarter)
-        if day is None:
+        if day is None and quarter is not None:
             day = self._days[quarter] = local_day(quarter * QUARTER_SECONDS, utc=self._utc)
-        return day
+        return day or ""
 
     def _cost(self, cell: Cell) -> int | None:
-        model, quarter = cell.group.model, cell.group.quarter
-        if model is None:
-            return None
-        price = self._prices.find(model, "" if quarter is None else self.day(quarter), cell.group.size)
+        model = cell.group.model
+        price = None if model is None else self._prices.find(model, self._day(cell.group.quarter), cell.group.size)
         return None if price is None else price.cost(cell.amounts)
 
 
@@ -250,26 +510,6 @@ def monday_of(day: str) -> str:
     """Return the Monday of the week of a day."""
     parsed = date.fromisoformat(day)
     return (parsed - timedelta(days=parsed.weekday())).isoformat()
-
-
-def _make_row(by: tuple[By, ...], key: tuple[str | None, ...], each: _Sum) -> UsageRow:
-    values = dict(zip(("period" if word in PERIODS else word for word in by), key, strict=True))
-    cost = None if each.cost is None else (each.cost + UNITS // 2) // UNITS
-    conversation = values.get("conversation")
-    return UsageRow(
-        values.get("period"),
-        values.get("model"),
-        values.get("agent"),
-        values.get("project"),
-        None if conversation is None else ConversationId(conversation),
-        *each.amounts,
-        cost,
-        each.unpriced,
-    )
-
-
-def _names_of(row: UsageRow) -> tuple[str, ...]:
-    return tuple(name or "" for name in row[:5])
 
 
 def _select(cells: Sequence[Cell], request: UsageRequest) -> list[Cell]:
@@ -291,41 +531,28 @@ def _select(cells: Sequence[Cell], request: UsageRequest) -> list[Cell]:
     ]
 
 
-def _notes(tally: Tally, request: UsageRequest, damaged: Sequence[ConversationId]) -> tuple[Note, ...]:
-    lost = f"{len(damaged)} conversation{'s' if len(damaged) > 1 else ''} could not be read"
-    notes = [Note(lost, "see: scopes verify")] if damaged else []
+def _notes(tally: Tally, request: UsageRequest, damaged: Sequence[ConversationId]) -> list[Note]:
+    notes = (
+        [Note(f"{counted(len(damaged), 'conversation')} could not be read", "see: scopes verify")] if damaged else []
+    )
     if tally.unmeasured and not any((request.since, request.until, request.projects, request.model, request.agent)):
-        count = len(tally.unmeasured)
-        text = f"of {count} conversation{'s' if count > 1 else ''} no tokens are recorded"
-        notes.append(Note(f"{text}: {_answers(sum(tally.unmeasured.values()))} not counted"))
-    if tally.copied:
-        text = f"{_answers(sum(tally.copied.values()))} not counted: copies from sessions that are not here, which have"
-        where = few("copied into", tally.copied)
-        notes.append(Note(f"{text} their tokens; {where}", hint="import those sessions as well"))
-    return tuple(notes)
+        answers = counted(sum(tally.unmeasured.values()), "answer")
+        where = counted(len(tally.unmeasured), "conversation")
+        notes.append(Note(f"{answers} of {where} not counted: no tokens are recorded with them"))
+    return notes
 
 
-def _none_found_notes(cells: Sequence[Cell], request: UsageRequest, grouping: _Grouping) -> tuple[Note, ...]:
-    """Return a note that names the filters without which there would be answers, and what there is instead."""
-    if not cells or _select(cells, request):
-        return ()
-    nothing = request._replace(**_NO_FILTERS)
-    values = {name: getattr(request, name) for name in _NO_FILTERS}
-    only = {name: nothing._replace(**{name: value}) for name, value in values.items() if value != _NO_FILTERS[name]}
-    alone = [name for name, each in only.items() if not _select(cells, each)] or list(only)
-    hints = []
-    if "agent" in alone:
-        hints.append(few("agents", (cell.group.agent for cell in cells)))
-    if "model" in alone:
-        hints.append(few("models", (cell.group.model for cell in cells if cell.group.model is not None)))
-    if "projects" in alone:
-        hints.append(few("projects", (grouping.project(cell.directory) for cell in cells if cell.directory)))
-    days = sorted(grouping.day(cell.group.quarter) for cell in cells if cell.group.quarter is not None)
-    if days and not {"since", "until"}.isdisjoint(alone):
-        hints.append(f"answers: from {days[0]} to {days[-1]}")
-    named = " ".join(f"--{name.removesuffix('s')}" for name in alone)
-    return (Note(f"no answer matches {named}", "\n".join(filter(None, hints)) or None),)
-
-
-def _answers(number: int) -> str:
-    return f"{number:,} answer{'s are' if number > 1 else ' is'}"
+def _note_no_match(cells: Sequence[Cell], request: UsageRequest) -> Note:
+    """Return a note for filters that leave nothing, with what there is instead."""
+    days = sorted(local_day(cell.group.quarter * QUARTER_SECONDS) for cell in cells if cell.group.quarter is not None)
+    groups = [cell.group for cell in cells]
+    there_is = {
+        "since": f"answers: from {days[0]} to {days[-1]}" if days else "",
+        "model": few("models", (group.model for group in groups if group.model is not None)),
+        "agent": few("agents", (group.agent for group in groups)),
+        "projects": few("projects", find_project_names({cell.directory for cell in cells}).values()),
+    }
+    there_is["until"] = "" if request.since else there_is["since"]
+    named = [name for name in ("since", "until", "projects", "model", "agent") if getattr(request, name)]
+    options = " ".join(f"--{name.removesuffix('s')}" for name in named)
+    return Note(f"no answer matches {options}", "\n".join(filter(None, map(there_is.__getitem__, named))) or None)

@@ -29,7 +29,7 @@ def counted(conversation):
 OPTIONS = {
     (): {"by": "day"},
     ("--by", "model"): {"by": "model"},
-    ("--by", "month,agent", "--utc"): {"by": ["month", "agent"], "utc": True},
+    ("--by", "month,agent"): {"by": ["month", "agent"]},
     ("--since", "2026-01-10"): {"by": "day", "since": "2026-01-10"},
     ("--until", "2026-01-10", "--model", "opus"): {"by": "day", "until": "2026-01-10", "model": "opus"},
     ("--agent", "nobody"): {"by": "day", "agent": "nobody"},
@@ -44,7 +44,7 @@ def test_a_conversation_has_the_rows_of_the_command_line(counted, same, words):
 
 def test_the_rows_of_a_conversation_are_for_models_and_those_of_a_store_for_days(counted, store, talk):
     assert [row.model for row in talk.usage().rows] == ["gpt-5.4", OPUS]
-    assert [row.period for row in store.usage(utc=True).rows] == ["2026-01-04", "2026-02-05"]
+    assert [row.period for row in store.usage().rows] == ["2026-01-04", "2026-02-05"]
     assert store.usage("conversation").rows[0].conversation == talk.id
     other = store.new("another one")
     assert store.usage(conversations=[other.id]).total.answers == 0

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.conversation.new_rename_delete import new
-from tests.cli.running import PRODUCT, imported, scopes
+from tests.cli.running import PRODUCT, scopes
 from tests.support.history import history
 from tests.support.store import make_store
 from tests.usage.answers import OPUS, answer
@@ -117,10 +117,3 @@ def test_a_status_line_is_one_line_also_without_a_store(store):
     ):
         assert done.stdout.startswith("today ")
         assert done.stdout.count("\n") == 1
-
-
-def test_a_status_line_from_the_index_does_not_open_the_store(store):
-    """It runs whenever a prompt is drawn: pygit2 alone takes longer."""
-    usage(store, "--statusline")
-    names = imported("--store", store, "usage", "--statusline")
-    assert names.isdisjoint({"pygit2", "pydantic", "rich", "scopes.usage.usage", "scopes.usage.answers"})

@@ -24,7 +24,7 @@ from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.config import Setting
-from scopes.usage.readable import format_money
+from scopes.usage.prices import format_money
 from tests.exporters.building import call, exported, message, put, result
 from tests.support.examples import examples
 from tests.support.history import history, say

@@ -28,7 +28,7 @@ from scopes.search.run import search
 from scopes.store.projects import index_directory
 from scopes.store.repository import Caller
 from scopes.store.transactions import exclusive_write
-from scopes.usage import cache as usage_cache
+from scopes.usage import usage as usages
 from tests.support.decisions import decide
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
@@ -267,7 +267,7 @@ def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository,
     "layout",
     [
         full_text.LAYOUT, edit_index.CODE_LINES, caches.CONVERSATIONS,
-        caches.SESSIONS, usage_cache.USAGE,
+        caches.SESSIONS, usages.LAYOUT,
     ],
     ids=lambda layout: layout.file,
 )  # fmt: skip

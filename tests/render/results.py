@@ -152,8 +152,7 @@ from scopes.server.mcp.address import McpServer
 from scopes.store.config import Setting
 from scopes.store.verify import Finding, Repair
 from scopes.tokens.count import RankFileRow
-from scopes.usage.statusline import Spent, UsageStatus
-from scopes.usage.usage import PriceSource, Usage, UsageRow
+from scopes.usage.usage import PriceSource, Spent, Usage, UsageRow, UsageStatus
 from tests.render.collaboration_results import COLLABORATIONS
 from tests.render.commit_results import COMMIT_SAMPLES, NOTED
 from tests.render.fact_results import FACTS

@@ -18,8 +18,8 @@ def answer(repository, where, text, *, time="2026-01-05T10:00:00.123Z", model=OP
 
 
 def count(repository, *by, prices=None, **options):
-    """Return what was used, by day if nothing else is named, in UTC."""
-    request = UsageRequest(by=by or ("day",), utc=True, **options)
+    """Return what was used, by day if nothing else is named."""
+    request = UsageRequest(by=by or ("day",), **options)
     return usage(repository, request, prices or read_prices())
 
 

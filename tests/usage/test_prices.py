@@ -7,8 +7,7 @@ import json
 import pytest
 
 from scopes.errors import Inaccessible, Invalid
-from scopes.usage.amounts import INCOMPLETE, SIZES, Amounts
-from scopes.usage.prices import SHIPPED, UNITS, read_prices
+from scopes.usage.prices import INCOMPLETE, SHIPPED, UNITS, Amounts, read_prices
 
 DAY = "2026-02-01"
 
@@ -179,7 +178,3 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     for path in (tmp_path / "missing.json", tmp_path):
         with pytest.raises(Inaccessible, match=f"cannot read the prices in {path}"):
             read_prices(str(path))
-
-
-def test_sizes_are_in_order():
-    assert list(SIZES) == sorted(set(SIZES))

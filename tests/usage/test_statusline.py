@@ -1,4 +1,4 @@
-"""`usage --statusline`: three sums in one line, from the index alone if nothing has changed."""
+"""`usage --statusline`: three sums in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from scopes.clock import parse_time
 from scopes.usage.prices import read_prices
-from scopes.usage.statusline import Spent, usage_status
+from scopes.usage.usage import Spent, usage_status
 from tests.support.history import history
 from tests.usage.answers import OPUS, answer
 
@@ -16,42 +16,23 @@ NOW = parse_time("2026-01-31T12:00:00Z")
 
 
 @pytest.fixture
-def spent(repository, tmp_path):
+def spent(repository):
     """A store with answers of today, of 6, 7, 29 and 30 days ago, and of tomorrow."""
-    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     history(repository, "main: a")
     for day in ("2026-01-31", "2026-01-25", "2026-01-24", "2026-01-02", "2026-01-01", "2026-02-01"):
         answer(repository, "conv-001", day, time=f"{day}T11:59:59.5Z")
     return repository
 
 
-def status(repository, opened=None, **options):
-    """Return the status; `opened` gets an entry if the store is opened."""
-
-    def open_store():
-        if opened is not None:
-            opened.append(repository)
-        return repository
-
-    prices = options.pop("prices", None) or read_prices()
-    return usage_status(
-        repository.path, repository.caller.index_directory, open_store, prices, NOW, utc=True, **options
-    )
+def status(repository, prices=None):
+    """Return the status at noon of 31 January."""
+    return usage_status(repository, prices or read_prices(), NOW)
 
 
 def test_today_belongs_to_the_last_7_and_to_the_last_30_days(spent):
     found = status(spent)
     assert [each.answers for each in (found.today, found.week, found.month)] == [1, 2, 4]
     assert (found.week, found.model) == (Spent(2, 2200, 15_000, 0), OPUS)
-
-
-def test_the_store_is_opened_only_if_a_ref_has_changed(spent):
-    opened = []
-    first = status(spent, opened)
-    assert (status(spent, opened), len(opened)) == (first, 1)
-    answer(spent, "conv-001", "x", time="2026-01-31T11:00:00.5Z")
-    assert (status(spent, opened).today.answers, len(opened)) == (2, 2)
-    assert (status(spent, opened).today.answers, len(opened)) == (2, 2)
 
 
 def test_other_prices_apply_to_what_is_cached(spent, tmp_path):
@@ -69,6 +50,6 @@ def test_what_has_no_price_is_counted(spent):
     assert found.today == Spent(3, 3 * 1000 + 207, 7_500, 2)
 
 
-def test_without_a_store_nothing_was_used(tmp_path):
-    found = usage_status(str(tmp_path / "none"), str(tmp_path / "index"), lambda: None, read_prices(), NOW)
+def test_without_a_store_nothing_was_used():
+    found = status(None)
     assert (found.month, found.model) == (Spent(0, 0, None, 0), None)

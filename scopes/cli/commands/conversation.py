@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from scopes.conversation.list import ConversationList, ListFilter
     from scopes.result import Note, Result
     from scopes.store.repository import Repository
-    from scopes.usage.prices import PriceTable
     from scopes.usage.usage import By
 
 _OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, the line below it, and the prompt
@@ -328,40 +327,26 @@ def usage(
       scopes usage --by day,model --json
     """
     invocation: Invocation = context.obj
+    from scopes.usage.prices import configured_prices
+    from scopes.usage.usage import UsageRequest, usage_status
+    from scopes.usage.usage import usage as run_usage
+
     if statusline:
         if where or any((since, until, project, agent, model)):
             raise Invalid("--statusline cannot be combined with other options", hint="leave the others out")
-        from scopes.usage.statusline import usage_status
-
-        places = invocation.store_path, invocation.index_directory, invocation.find_repository
-        return invocation.show(usage_status(*places, _read_prices(invocation), now_nanoseconds()))
+        prices = configured_prices(invocation.config(optional=True))
+        return invocation.show(usage_status(invocation.find_repository(), prices, now_nanoseconds()))
     start, end = parse_window(since, until, now_nanoseconds())
     from scopes.render.progress import progress
-    from scopes.usage.usage import UsageRequest
-    from scopes.usage.usage import usage as run_usage
 
     request = UsageRequest(
         by=tuple(cast("By", word.strip()) for word in by.split(",")),  # it is checked there
         since=start, until=end, conversations=tuple(where) if where else None,
         projects=choose_projects(invocation, project), model=model, agent=agent,
     )  # fmt: skip
-    prices, repository = _read_prices(invocation), invocation.repository()
+    prices, repository = configured_prices(invocation.config(optional=True)), invocation.repository()
     with progress(invocation.output(), "reading conversations") as on_progress:
         return invocation.show(run_usage(repository, request, prices, on_progress=on_progress))
-
-
-def _read_prices(invocation: Invocation) -> PriceTable:
-    """Read the table of prices of the configuration, or the shipped one.
-
-    A status line does not load libgit2 to find that nothing is set.
-    """
-    from scopes.store.projects import may_user_have_set
-    from scopes.usage.prices import configured_prices, read_prices
-
-    environ = invocation.environ
-    if invocation.settings or "SCOPES_PRICES" in environ or may_user_have_set(environ, b"prices"):
-        return configured_prices(invocation.config(optional=True))
-    return read_prices(None)
 
 
 def changes(

@@ -13,11 +13,8 @@ from scopes.exporters.html.template import EMPTY, Html, Template, join
 from scopes.history.messages import MessageHeader
 from scopes.ids import ConversationId, Oid
 from scopes.store.repository import Repository
-from scopes.usage.answers import Answers, read_answer
-from scopes.usage.prices import PriceTable
-from scopes.usage.readable import format_money, shorten
-from scopes.usage.tally import Tally
-from scopes.usage.usage import Usage, UsageRequest, UsageRow, usage_of_tally
+from scopes.usage.prices import PriceTable, format_money, shorten
+from scopes.usage.usage import AnswerReader, Tally, Usage, UsageRequest, UsageRow, usage_of_tally
 
 _UNKNOWN: Final = "unknown model"
 _OTHERS: Final = 5  # the color of all models after the first ones
@@ -32,18 +29,20 @@ class UsageCounter:
     """Collects the answers of a conversation; what several of its messages are counts once."""
 
     prices: PriceTable
-    answers: Answers = field(default_factory=dict)
+    _reader: AnswerReader | None = field(default=None, init=False)
 
     def add(self, repository: Repository, head: MessageHeader, root: Oid) -> None:
         """Add a message."""
-        self.answers[bytes.fromhex(head.oid)] = read_answer(repository, head, root)
+        self._reader = self._reader or AnswerReader(repository, root)
+        self._reader.add(head)
 
     def count(self, conversation: ConversationId) -> tuple[Usage, Usage]:
         """Return what was used by model, and by day and model."""
         tally = Tally()
-        tally.add_answers(conversation, None, self.answers)
-        by_model = usage_of_tally(tally, UsageRequest(by=("model",), utc=True), self.prices)
-        return by_model, usage_of_tally(tally, UsageRequest(by=("day", "model"), utc=True), self.prices)
+        if self._reader is not None:
+            tally.add(conversation, self._reader.used())
+        by_model = usage_of_tally(tally, UsageRequest(by=("model",)), self.prices, utc=True)
+        return by_model, usage_of_tally(tally, UsageRequest(by=("day", "model")), self.prices, utc=True)
 
 
 def show_usage(template: Template, by_model: Usage, by_day: Usage) -> Html:

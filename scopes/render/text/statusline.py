@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.usage.readable import format_money, shorten
+from scopes.usage.prices import format_money, shorten
 
 if TYPE_CHECKING:
     from scopes.render.view import View
-    from scopes.usage.statusline import Spent, UsageStatus
+    from scopes.usage.usage import Spent, UsageStatus
 
 
 @render_text.register

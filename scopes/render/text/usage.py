@@ -10,7 +10,7 @@ from scopes.render.dispatch import render_text
 from scopes.render.relative_time import short_day
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import counted
-from scopes.usage.readable import format_money, shorten
+from scopes.usage.prices import format_money, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.usage.readable import format_money, shorten
+from scopes.usage.prices import format_money, shorten
 from tests.render.rendering import piped, seen
 from tests.render.results import UNPRICED, USAGE
 
