@@ -16,7 +16,7 @@ from scopes.importers.formats.lossless_json import NOT_DECODED, decode, decode_f
 
 MAX_LINE_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
-_WHITESPACE = re.compile(r"\s*")
+_WHITESPACE = re.compile(r"[\s\0]*")  # a crash leaves blocks of NUL in a file
 CUT_OFF = "truncated (incomplete last record)"
 
 
