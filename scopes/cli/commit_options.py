@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from scopes.cli.arguments import LATEST
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import LATEST
 from scopes.ids import MessageId
 from scopes.render.progress import progress
 

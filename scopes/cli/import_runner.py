@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from scopes.cli.acp_spool import take_waiting
-from scopes.cli.arguments import choose_projects
 from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import choose_projects
 from scopes.conversation.list import find_cached_list
 from scopes.errors import CannotImport, Inaccessible, NotFound, ScopesError
 from scopes.history.handles import read_first_prompt

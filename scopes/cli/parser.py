@@ -134,10 +134,14 @@ def build_parser(command: Command) -> typer.core.TyperCommand:
 
 
 def _build_parser(function: Callable[..., int | None], name: str) -> typer.core.TyperCommand:
-    # Otherwise typer evaluates the text of every annotation four times.
-    function.__annotations__ = typing.get_type_hints(function, include_extras=True)
+    @functools.wraps(function)
+    def call(invocation: typer.Context, **values: object) -> int | None:
+        return function(invocation.obj, **values)
+
+    # Evaluated here, once: typer would do it four times.
+    call.__annotations__ = typing.get_type_hints(function, include_extras=True) | {"invocation": typer.Context}
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(name, add_help_option=False)(function)
+    app.command(name, add_help_option=False)(call)
     parser = typer.main.get_command(app)
     if not isinstance(parser, typer.core.TyperCommand):
         raise TypeError(f"{function.__name__} is not a command function")

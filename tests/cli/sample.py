@@ -13,6 +13,7 @@ import typer
 
 from scopes import errors
 from scopes.cli.input import open_input
+from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command, Table
 from scopes.render.dispatch import render_text
@@ -22,7 +23,7 @@ HERE = "tests.cli.sample"
 
 
 def state(
-    context: typer.Context,
+    invocation: Invocation,
     conversation: Annotated[str, typer.Argument(metavar="CONV", help="Which conversation")],
     text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]", help="What to say")] = None,
     branch: Annotated[str, typer.Option("--branch", "-b", metavar="BRANCH", help="Which branch")] = "main",
@@ -40,7 +41,6 @@ def state(
       scopes state conv-001 --kind decision
     """
     own = {"conversation": conversation, "text": text, "branch": branch, "kind": kind, "limit": limit, "nul": nul}
-    invocation = context.obj
     names = (
         "command",
         "json",
@@ -57,7 +57,7 @@ def state(
     print(json.dumps({**own, **run, "cwd": invocation.cwd, "store_path": invocation.store_path}))
 
 
-def raise_error(context: typer.Context, kind: Annotated[str, typer.Argument(help="Which error")]) -> None:
+def raise_error(invocation: Invocation, kind: Annotated[str, typer.Argument(help="Which error")]) -> None:
     """Raise an error."""
     print("before")
     cases = {
@@ -71,57 +71,57 @@ def raise_error(context: typer.Context, kind: Annotated[str, typer.Argument(help
         "pipe": BrokenPipeError(errno.EPIPE, "x"),
     }
     if kind == "recursion":
-        raise_error(context, kind)
+        raise_error(invocation, kind)
     raise cases.get(kind) or getattr(errors, kind)(f"it is {kind}", hint="do better")
 
 
-def answer(context: typer.Context, code: Annotated[int, typer.Argument(help="The exit code")]) -> int:
+def answer(invocation: Invocation, code: Annotated[int, typer.Argument(help="The exit code")]) -> int:
     """End with an exit code."""
     return code
 
 
-def many(context: typer.Context) -> None:
+def many(invocation: Invocation) -> None:
     """Print many lines."""
     for number in range(100_000):
         print("line", number)
 
 
-def wait(context: typer.Context, committed: Annotated[str | None, typer.Argument(help="Pretend")] = None) -> None:
+def wait(invocation: Invocation, committed: Annotated[str | None, typer.Argument(help="Pretend")] = None) -> None:
     """Wait for a signal."""
     if committed is not None:
-        context.obj.committed = committed
+        invocation.committed = committed
     print("ready", flush=True)
     while True:  # signal.pause() would wait for ever if the signal came just before the call
         time.sleep(0.05)
 
 
-def reply(context: typer.Context, then: Annotated[str | None, typer.Argument(help="Fail after it")] = None) -> int:
+def reply(invocation: Invocation, then: Annotated[str | None, typer.Argument(help="Fail after it")] = None) -> int:
     """Record something and reply."""
 
     class Recorded(Result):
         pass
 
     render_text.register(Recorded)(lambda result, view: view.line("recorded"))
-    context.obj.committed = "conv-001/main"
-    code = context.obj.show(Recorded())
+    invocation.committed = "conv-001/main"
+    code = invocation.show(Recorded())
     if then is not None:
         raise errors.Refused("later")
     return code
 
 
-def confirm(context: typer.Context) -> None:
+def confirm(invocation: Invocation) -> None:
     """Ask first."""
-    context.obj.confirm("Really?")
+    invocation.confirm("Really?")
     print("done")
 
 
-def read(context: typer.Context, path: Annotated[str, typer.Argument(metavar="FILE", help="What to read")]) -> None:
+def read(invocation: Invocation, path: Annotated[str, typer.Argument(metavar="FILE", help="What to read")]) -> None:
     """Count the bytes of a file."""
-    with open_input(context.obj, path) as file:
+    with open_input(invocation, path) as file:
         print(len(file.read()), "bytes")
 
 
-def fill_error_stream(context: typer.Context) -> None:
+def fill_error_stream(invocation: Invocation) -> None:
     """Fail while standard error cannot be written."""
     os.dup2(os.open("/dev/full", os.O_WRONLY), sys.stderr.fileno())
     raise errors.NotFound("this cannot be printed")

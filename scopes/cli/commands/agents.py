@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
-import typer
-
 from scopes.agents.card import MAX_CARD_BYTES, export_card, import_card
 from scopes.agents.delivery import SentMessage, deliver_to_programs, deliver_unread
 from scopes.agents.inbox import read_inbox, watch_inbox
@@ -16,19 +14,23 @@ from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanged, AgentChanges, register, remove, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send as send_message
-from scopes.cli.arguments import (
+from scopes.cli.input import STANDARD_INPUT, has_piped_input, open_input
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     LATEST,
     Data,
     Queue,
+    Text,
     TextOption,
+    Texts,
     To,
+    argument,
     author_of,
-    is_whole_conversation,
+    option,
     read_fields,
     refuse_dry_run,
 )
-from scopes.cli.input import STANDARD_INPUT, has_piped_input, open_input
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import is_whole_conversation
 from scopes.errors import Invalid, NotFound
 from scopes.facts.fact import KEYS
 from scopes.history.handles import StoreHandle
@@ -36,33 +38,25 @@ from scopes.history.names import complete_message_id, find_nearest
 from scopes.result import Note
 
 AgentArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="AGENT", help="The agent: its name, a unique prefix of it, or its number")
+    str, argument("AGENT", "The agent: its name, a unique prefix of it, or its number")
 ]
-ChangedAgent: TypeAlias = Annotated[
-    str, typer.Argument(metavar="AGENT", help="The agent: its whole name, or its number")
-]
+ChangedAgent: TypeAlias = Annotated[str, argument("AGENT", "The agent: its whole name, or its number")]
 
 
 def agents_register(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, as in the messages that it writes")],
-    agent_type: Annotated[
-        Literal["ai", "human"] | None, typer.Option("--type", metavar="TYPE", help="ai (default) or human")
-    ] = None,
-    description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for")] = None,
+    invocation: Invocation,
+    name: Annotated[str, argument("NAME", "The name, as in the messages that it writes")],
+    agent_type: Annotated[Literal["ai", "human"] | None, option("--type TYPE", "ai (default) or human")] = None,
+    description: Annotated[Text, option("--description TEXT", "What it is for")] = None,
     capabilities: Annotated[
-        list[str] | None,
-        typer.Option("--capability", metavar="WORD", help="Add what it can do, such as review; -WORD removes"),
+        Texts, option("--capability WORD", "Add what it can do, such as review; -WORD removes")
     ] = None,
-    dependencies: Annotated[
-        list[str] | None,
-        typer.Option("--depends-on", metavar="KEY", help="Add a context key it depends on; -KEY removes"),
-    ] = None,
-    rename: Annotated[str | None, typer.Option("--rename", metavar="NEW", help="A new name; its number stays")] = None,
-    away: Annotated[bool, typer.Option("--away", help="Not available: what is sent waits")] = False,
-    available: Annotated[bool, typer.Option("--available", help="Available again: what waits is delivered")] = False,
-    card: Annotated[str | None, typer.Option("--card", metavar="FILE", help="Take it from an A2A agent card")] = None,
-    existing: Annotated[bool, typer.Option("--existing", hidden=True, help="Refuse a name that is not there")] = False,
+    dependencies: Annotated[Texts, option("--depends-on KEY", "Add a context key it depends on; -KEY removes")] = None,
+    rename: Annotated[Text, option("--rename NEW", "A new name; its number stays")] = None,
+    away: Annotated[bool, option("--away", "Not available: what is sent waits")] = False,
+    available: Annotated[bool, option("--available", "Available again: what waits is delivered")] = False,
+    card: Annotated[Text, option("--card FILE", "Take it from an A2A agent card")] = None,
+    existing: Annotated[bool, option("--existing", "Refuse a name that is not there", hidden=True)] = False,
 ) -> int:
     """Register an agent or person, or change one.
 
@@ -74,7 +68,6 @@ def agents_register(
       scopes agents register bot --away
       scopes agents register bot --card card.json
     """
-    invocation: Invocation = context.obj
     if away and available:
         raise Invalid("--away cannot be combined with --available", hint="leave out one of them")
     changes = AgentChanges(
@@ -112,11 +105,9 @@ def agents_register(
 
 
 def agents_list(
-    context: typer.Context,
-    capability: Annotated[
-        str | None, typer.Option("--capability", metavar="WORD", help="Only those that can do this")
-    ] = None,
-    available: Annotated[bool, typer.Option("--available", help="Only those that are available")] = False,
+    invocation: Invocation,
+    capability: Annotated[Text, option("--capability WORD", "Only those that can do this")] = None,
+    available: Annotated[bool, option("--available", "Only those that are available")] = False,
 ) -> int:
     """List agents and other participants.
 
@@ -126,15 +117,14 @@ def agents_list(
       scopes agents
       scopes agents list --capability review
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(list_agents(repository, capability=capability, available=True if available else None))
 
 
 def agents_show(
-    context: typer.Context,
+    invocation: Invocation,
     agent: AgentArgument,
-    card: Annotated[bool, typer.Option("--card", help="Print its A2A agent card")] = False,
+    card: Annotated[bool, option("--card", "Print its A2A agent card")] = False,
 ) -> int:
     """Show an agent.
 
@@ -144,12 +134,11 @@ def agents_show(
       scopes agents show bot
       scopes agents show 3 --card
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(export_card(repository, agent) if card else show_agent(repository, agent))
 
 
-def agents_remove(context: typer.Context, agent: ChangedAgent) -> int:
+def agents_remove(invocation: Invocation, agent: ChangedAgent) -> int:
     """Remove an agent from the registry.
 
     Its messages stay, and its number is not used again.
@@ -158,26 +147,19 @@ def agents_remove(context: typer.Context, agent: ChangedAgent) -> int:
       scopes agents remove bot
       scopes agents remove 3
     """
-    invocation: Invocation = context.obj
     return invocation.show(remove(invocation.repository(), agent))
 
 
 def send(
-    context: typer.Context,
-    first: Annotated[
-        str | None, typer.Argument(metavar="[WHERE]", help="The conversation or branch (default: the newest)")
-    ] = None,
-    second: Annotated[str | None, typer.Argument(metavar="TEXT", help="The text; - reads standard input")] = None,
+    invocation: Invocation,
+    first: Annotated[Text, argument("[WHERE]", "The conversation or branch (default: the newest)")] = None,
+    second: Annotated[Text, argument("TEXT", "The text; - reads standard input")] = None,
     text: TextOption = None,
     to: To = None,
     queue: Queue = False,
     data: Data = None,
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="proposal, analysis, collaboration-request, ...")
-    ] = "plain",
-    reply_to: Annotated[
-        str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
-    ] = None,
+    kind: Annotated[str, option("--kind KIND", "proposal, analysis, collaboration-request, ...")] = "plain",
+    reply_to: Annotated[Text, option("--reply-to MESSAGE", "The message that it answers")] = None,
 ) -> int:
     """Add a message and put it into inboxes.
 
@@ -191,7 +173,6 @@ def send(
     """
     from scopes.cli.append_input import Fields, compose_message, read_text
 
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     if second is None and text is None and data is None and not is_whole_conversation(repository, first):
         first, second = LATEST, first
@@ -216,13 +197,11 @@ def send(
 
 
 def inbox(
-    context: typer.Context,
+    invocation: Invocation,
     agent: AgentArgument,
-    acknowledge: Annotated[bool, typer.Option("--ack", help="Take them out; nobody else gets them")] = False,
-    watch: Annotated[
-        str | None, typer.Option("--watch", metavar="[=SECONDS]", help="Stay until none came for so long")
-    ] = None,
-    deliver: Annotated[bool, typer.Option("--deliver", help="Give each to the program of the agent")] = False,
+    acknowledge: Annotated[bool, option("--ack", "Take them out; nobody else gets them")] = False,
+    watch: Annotated[Text, option("--watch [=SECONDS]", "Stay until none came for so long")] = None,
+    deliver: Annotated[bool, option("--deliver", "Give each to the program of the agent")] = False,
 ) -> int:
     """List the unread messages of an agent.
 
@@ -234,7 +213,6 @@ def inbox(
       scopes inbox bot --ack --json
       scopes inbox bot --watch=60
     """
-    invocation: Invocation = context.obj
     if deliver and (watch is not None or acknowledge):
         raise Invalid("--deliver cannot be combined with --watch or --ack", hint="it takes out what it delivers")
     if watch and not watch.isdecimal():

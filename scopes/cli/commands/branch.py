@@ -6,20 +6,9 @@ import shlex
 from shlex import quote
 from typing import Annotated
 
-import typer
-
-from scopes.cli.arguments import (
-    LATEST,
-    All,
-    Force,
-    Limit,
-    WhereBranch,
-    read_where,
-    require_branch,
-    split_branch,
-    split_place,
-)
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import LATEST, All, Force, Limit, Text, Texts, WhereBranch, argument, option
+from scopes.cli.words import read_where, require_branch, split_branch, split_place
 from scopes.conversation.branch import (
     abandon,
     delete_tag,
@@ -41,27 +30,20 @@ NUMBERED = "conv-"  # a mistyped id does not become the name of a branch
 
 
 def branch(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[CONV] [NAME]", help="The conversation, and the name of the branch")
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[CONV] [NAME]", "The conversation, and the name of the branch")] = None,
     include_all: All = False,
     force: Force = False,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Who owns the new branch")] = None,
-    purpose: Annotated[
-        str | None,
-        typer.Option("--purpose", metavar="PURPOSE", help="analysis, alternative-solution, verification, ..."),
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="MESSAGE", help="Where it begins (default: the active branch)")
-    ] = None,
-    delete: Annotated[bool, typer.Option("--delete", "-d", help="Delete the branch")] = False,
-    move: Annotated[bool, typer.Option("--move", "-m", help="Rename: branch -m OLD NEW")] = False,
-    hide: Annotated[bool, typer.Option("--hide", help="Leave it out of lists, keep its history")] = False,
-    unhide: Annotated[bool, typer.Option("--unhide", help="Show it in lists again")] = False,
-    name: Annotated[str | None, typer.Option("--name", hidden=True)] = None,
-    delete_unmerged: Annotated[bool, typer.Option("-D", hidden=True)] = False,
-    move_anyway: Annotated[bool, typer.Option("-M", hidden=True)] = False,
+    agent: Annotated[Text, option("--agent NAME", "Who owns the new branch")] = None,
+    purpose: Annotated[Text, option("--purpose PURPOSE", "analysis, alternative-solution, verification, ...")] = None,
+    start: Annotated[Text, option("--from MESSAGE", "Where it begins (default: the active branch)")] = None,
+    delete: Annotated[bool, option("-d, --delete", "Delete the branch")] = False,
+    move: Annotated[bool, option("-m, --move", "Rename: branch -m OLD NEW")] = False,
+    hide: Annotated[bool, option("--hide", "Leave it out of lists, keep its history")] = False,
+    unhide: Annotated[bool, option("--unhide", "Show it in lists again")] = False,
+    name: Annotated[Text, option("--name", hidden=True)] = None,
+    delete_unmerged: Annotated[bool, option("-D", hidden=True)] = False,
+    move_anyway: Annotated[bool, option("-M", hidden=True)] = False,
 ) -> int:
     """List, create, rename, hide or delete branches.
 
@@ -74,7 +56,6 @@ def branch(
       scopes branch -d try
       scopes branch conv-001 --purpose alternative-solution --agent general-purpose
     """
-    invocation: Invocation = context.obj
     delete, force, move = delete or delete_unmerged, force or delete_unmerged or move_anyway, move or move_anyway
     if [delete, move, hide, unhide].count(True) > 1:
         raise Invalid("several things to do are given at once", hint="one of --delete, --move, --hide and --unhide")
@@ -134,15 +115,12 @@ def _renamed(repository: Repository, conversation: str, branch: str | None, name
 
 
 def switch(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[CONV] BRANCH", help="The branch; with -c where it begins may follow"),
-    ] = None,
-    create: Annotated[bool, typer.Option("--create", "-c", help="Create the branch, here or at a message")] = False,
-    branch: Annotated[str | None, typer.Option("--branch", "-b", hidden=True)] = None,
-    agent: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
-    directory: Annotated[str | None, typer.Option("--directory", hidden=True)] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[CONV] BRANCH", "The branch; with -c where it begins may follow")] = None,
+    create: Annotated[bool, option("-c, --create", "Create the branch, here or at a message")] = False,
+    branch: Annotated[Text, option("-b, --branch", hidden=True)] = None,
+    agent: Annotated[Text, option("--to", hidden=True)] = None,
+    directory: Annotated[Text, option("--directory", hidden=True)] = None,
 ) -> int:
     """Make another branch the active one.
 
@@ -155,9 +133,10 @@ def switch(
       scopes switch -c try main~3
       scopes switch -
     """
-    invocation: Invocation = context.obj
     if agent is not None:
-        return _hand_over(context, words or [], agent, directory)
+        from scopes.cli.commands.resume import resume
+
+        return resume(invocation, "/".join(words or ()) or None, agent=agent, directory=directory, only_print=True)
     repository = invocation.repository()
     place, names = split_place(repository, words or ())
     conversation, base = split_branch(place, None)
@@ -184,12 +163,10 @@ def _branches(repository: Repository, conversation: str) -> list[str]:
 
 
 def rename(
-    context: typer.Context,
-    where: Annotated[str, typer.Argument(metavar="WHERE", help="The conversation, or one of its branches")],
-    new: Annotated[
-        str | None, typer.Argument(metavar="NEW", help="The new id of the conversation, or name of the branch")
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Give a title; '' removes it")] = None,
+    invocation: Invocation,
+    where: Annotated[str, argument("WHERE", "The conversation, or one of its branches")],
+    new: Annotated[Text, argument("NEW", "The new id of the conversation, or name of the branch")] = None,
+    title: Annotated[Text, option("--title TEXT", "Give a title; '' removes it")] = None,
     branch: WhereBranch = None,
 ) -> int:
     """Rename a conversation or a branch.
@@ -199,7 +176,6 @@ def rename(
       scopes rename conv-001/try sqlite
       scopes rename @ --title 'Login on Safari'
     """
-    invocation: Invocation = context.obj
     if (new is None) == (title is None):
         raise Invalid("give a new name, or a title with --title", hint="see: scopes help rename")
     repository = invocation.repository()
@@ -217,13 +193,12 @@ def rename(
 
 
 def tag(
-    context: typer.Context,
+    invocation: Invocation,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[WHERE] [NAME] [MESSAGE]", help="The tag, and its message (default: the last one)"),
+        Texts, argument("[WHERE] [NAME] [MESSAGE]", "The tag, and its message (default: the last one)")
     ] = None,
     force: Force = False,
-    delete: Annotated[bool, typer.Option("--delete", "-d", help="Delete the tag")] = False,
+    delete: Annotated[bool, option("-d, --delete", "Delete the tag")] = False,
     branch: WhereBranch = None,
 ) -> int:
     """Tag a message, or list the tags.
@@ -236,7 +211,6 @@ def tag(
       scopes tag good main~3
       scopes tag -d good
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     place, names = split_place(repository, words or ())
     conversation, branch = split_branch(place, branch)
@@ -279,10 +253,9 @@ def _find(repository: Repository, conversation: str, word: str) -> Revision | No
 
 
 def rewind(
-    context: typer.Context,
+    invocation: Invocation,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[WHERE] [MESSAGE]", help="The branch, and the message that becomes its last one"),
+        Texts, argument("[WHERE] [MESSAGE]", "The branch, and the message that becomes its last one")
     ] = None,
     limit: Limit = None,
     branch: WhereBranch = None,
@@ -297,7 +270,6 @@ def rewind(
       scopes rewind conv-001 main~4
       scopes rewind --dry-run
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     place, names = split_place(repository, words or ())
     if place == LATEST and len(names) == 1:
@@ -314,8 +286,8 @@ def rewind(
 
 
 def delete(
-    context: typer.Context,
-    conversations: Annotated[list[str], typer.Argument(metavar="CONV", help="The conversations")],
+    invocation: Invocation,
+    conversations: Annotated[list[str], argument("CONV", "The conversations")],
 ) -> int:
     """Delete conversations; undo brings them back.
 
@@ -325,16 +297,8 @@ def delete(
       scopes delete conv-007
       scopes delete conv-007 conv-008 --dry-run
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     names = [resolve_conversation(repository, each) for each in dict.fromkeys(conversations)]
     for name in names:
         invocation.show(run_delete(repository, name, dry_run=invocation.dry_run))
     return 0
-
-
-def _hand_over(context: typer.Context, words: list[str], agent: str, directory: str | None) -> int:
-    """Do `checkout --to AGENT`: write the conversation as a session of the agent, and print how it is opened."""
-    from scopes.cli.commands.resume import resume
-
-    return resume(context, "/".join(words) or None, agent=agent, directory=directory, only_print=True)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from scopes.check.policy import Policy
-from scopes.cli.arguments import OfProjects, Since, choose_projects
 from scopes.cli.check_hook import run_hook, split_rules
 from scopes.cli.check_reports import Report, parse_reports, refuse_overwriting, reported_failures, show_checked
 from scopes.cli.check_runner import CheckOptions, check_runs, read_policy
 from scopes.cli.input import count_waiting_input
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import OfProjects, Since, Text, Texts, argument, choose_projects, option
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list import ListFilter
 from scopes.errors import Invalid
@@ -23,46 +21,22 @@ _TASKS = {"--hook": {"--rules", "--preset"}, "--list": {"RUN"}, "--test": set[st
 
 
 def check(
-    context: typer.Context,
+    invocation: Invocation,
     runs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[RUN...]", help="Transcripts, folders, - or conversations (default: all stored)"),
+        Texts, argument("[RUN...]", "Transcripts, folders, - or conversations (default: all stored)")
     ] = None,
     since: Since = None,
     projects: OfProjects = None,
-    rules: Annotated[
-        str | None,
-        typer.Option("--rules", metavar="[REV:]FILE", help="The policy (default: scopes-check.toml)"),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option("--preset", metavar="NAME", help="Levels of rules: recommended, strict, read-only"),
-    ] = None,
-    fail_on: Annotated[
-        str | None,
-        typer.Option("--fail-on", metavar="LEVEL", help="Fail from here on: error, warning, note, none"),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail also where nobody knows")] = False,
-    baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="FILE|CONV", help="What was found there does not count")
-    ] = None,
-    agent_exit: Annotated[
-        int | None,
-        typer.Option("--agent-exit", metavar="CODE", help="How the agent ended; not 0 is a finding"),
-    ] = None,
-    reports: Annotated[
-        list[str] | None,
-        typer.Option("--report", metavar="FORM[=FILE]", help="Also write json, sarif, junit, github, ..."),
-    ] = None,
-    hook: Annotated[
-        str | None,
-        typer.Option("--hook", metavar="AGENT", help="Answer the hook of an agent before a call"),
-    ] = None,
-    listed: Annotated[bool, typer.Option("--list", metavar="[RULE]", help="List the rules, or explain one")] = False,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="DIR", help="Test the rules on transcripts with results"),
-    ] = None,
+    rules: Annotated[Text, option("--rules [REV:]FILE", "The policy (default: scopes-check.toml)")] = None,
+    preset: Annotated[Text, option("--preset NAME", "Levels of rules: recommended, strict, read-only")] = None,
+    fail_on: Annotated[Text, option("--fail-on LEVEL", "Fail from here on: error, warning, note, none")] = None,
+    strict: Annotated[bool, option("--strict", "Fail also where nobody knows")] = False,
+    baseline: Annotated[Text, option("--baseline FILE|CONV", "What was found there does not count")] = None,
+    agent_exit: Annotated[int | None, option("--agent-exit CODE", "How the agent ended; not 0 is a finding")] = None,
+    reports: Annotated[Texts, option("--report FORM[=FILE]", "Also write json, sarif, junit, github, ...")] = None,
+    hook: Annotated[Text, option("--hook AGENT", "Answer the hook of an agent before a call")] = None,
+    listed: Annotated[bool, option("--list [RULE]", "List the rules, or explain one")] = False,
+    test: Annotated[Text, option("--test DIR", "Test the rules on transcripts with results")] = None,
 ) -> int:
     """Check what agents did against rules.
 
@@ -75,7 +49,6 @@ def check(
       scopes check --since yesterday
       scopes check --list shell/force-push
     """
-    invocation: Invocation = context.obj
     given = {
         "RUN": runs, "--since": since, "--project": projects, "--rules": rules, "--preset": preset,
         "--fail-on": fail_on, "--strict": strict, "--baseline": baseline, "--agent-exit": agent_exit,

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
-import typer
-
-from scopes.cli.arguments import (
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     LATEST,
     All,
     Confidence,
-    ConversationOrLatestArgument,
     Data,
-    OptionalConversationArgument,
+    LatestConversation,
+    OptionalConversation,
     Reason,
+    Text,
+    argument,
     author_of,
-    is_whole_conversation,
+    option,
     read_confidence,
     read_fields,
-    split_branch,
 )
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import is_whole_conversation, split_branch
 from scopes.collaboration.contribute import argue, close, join
 from scopes.collaboration.records import THE_TASK, parse_type
 from scopes.collaboration.report import list_collaborations, show_collaboration
@@ -31,23 +31,18 @@ from scopes.model import message
 from scopes.model.message import Argument
 
 Collaboration: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="[WHERE]", help="Its branch, or the conversation where one is open (default: the newest)"),
+    str, argument("[WHERE]", "Its branch, or the conversation where one is open (default: the newest)")
 ]
 _LISTS = ("reasoning", "evidence", "trade_offs", "alternatives")
 
 
 def collaborate_open(
-    context: typer.Context,
-    kind: Annotated[str, typer.Option("--type", metavar="TYPE", help="peer-review, joint-analysis, consensus, ...")],
-    agents: Annotated[
-        list[str], typer.Option("--agents", metavar="NAMES", help="Who takes part: names, @capability or all")
-    ],
-    task: Annotated[str, typer.Option("--task", metavar="TEXT", help="What is to be done")],
-    conversation: ConversationOrLatestArgument = LATEST,
-    urgency: Annotated[
-        str, typer.Option("--urgency", metavar="LEVEL", help="low, normal, high or critical")
-    ] = "normal",
+    invocation: Invocation,
+    kind: Annotated[str, option("--type TYPE", "peer-review, joint-analysis, consensus, ...")],
+    agents: Annotated[list[str], option("--agents NAMES", "Who takes part: names, @capability or all")],
+    task: Annotated[str, option("--task TEXT", "What is to be done")],
+    conversation: LatestConversation = LATEST,
+    urgency: Annotated[str, option("--urgency LEVEL", "low, normal, high or critical")] = "normal",
 ) -> int:
     """Open a collaboration of agents on a task.
 
@@ -58,7 +53,6 @@ def collaborate_open(
       scopes collaborate --type peer-review --agents ann,bot --task 'review try'
       scopes collaborate open @ --type consensus --agents @architect --task 'choose the queue'
     """
-    invocation: Invocation = context.obj
     request = Request(
         type=parse_type(kind),
         task=task,
@@ -68,9 +62,7 @@ def collaborate_open(
     return invocation.show(start(invocation.repository(), conversation, request, author=author_of(invocation)))
 
 
-def collaborate_list(
-    context: typer.Context, conversation: OptionalConversationArgument = None, everything: All = False
-) -> int:
+def collaborate_list(invocation: Invocation, conversation: OptionalConversation = None, everything: All = False) -> int:
     """List collaborations, newest first.
 
     Open ones come first. Closed ones are listed with --all.
@@ -79,11 +71,10 @@ def collaborate_list(
       scopes collaborate list
       scopes collaborate list @ --all --json
     """
-    invocation: Invocation = context.obj
     return invocation.show(list_collaborations(invocation.repository(), conversation, everything=everything))
 
 
-def collaborate_show(context: typer.Context, collaboration: Collaboration = LATEST) -> int:
+def collaborate_show(invocation: Invocation, collaboration: Collaboration = LATEST) -> int:
     """Report on a collaboration.
 
     It has the participants, their positions, decisions, and conflicts with how they ended. In a pipe it is Markdown.
@@ -92,19 +83,14 @@ def collaborate_show(context: typer.Context, collaboration: Collaboration = LATE
       scopes collaborate show @/collaboration/peer-review
       scopes collaborate show @
     """
-    invocation: Invocation = context.obj
     return invocation.show(show_collaboration(invocation.repository(), *split_branch(collaboration, None)))
 
 
 def collaborate_argue(
-    context: typer.Context,
-    first: Annotated[
-        str | None, typer.Argument(metavar="[WHERE]", help="Its branch, or the conversation (default: the newest)")
-    ] = None,
-    second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="What you hold")] = None,
-    about: Annotated[
-        str, typer.Option("--about", metavar="TOPIC", help="What it is about", show_default=False)
-    ] = THE_TASK,
+    invocation: Invocation,
+    first: Annotated[Text, argument("[WHERE]", "Its branch, or the conversation (default: the newest)")] = None,
+    second: Annotated[Text, argument("[TEXT]", "What you hold")] = None,
+    about: Annotated[str, option("--about TOPIC", "What it is about")] = THE_TASK,
     reason: Reason = "",
     confidence: Confidence = None,
     data: Data = None,
@@ -119,7 +105,6 @@ def collaborate_argue(
       scopes collaborate argue @ 'Use Redis' --data '{"alternatives": ["keep the queue in PostgreSQL"]}'
       scopes collaborate argue @
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     if first is not None and second is None and not is_whole_conversation(repository, first):
         first, second = LATEST, first
@@ -132,9 +117,9 @@ def collaborate_argue(
 
 
 def collaborate_close(
-    context: typer.Context,
+    invocation: Invocation,
     collaboration: Collaboration = LATEST,
-    outcome: Annotated[str, typer.Option("--outcome", metavar="TEXT", help="What came of it")] = "",
+    outcome: Annotated[str, option("--outcome TEXT", "What came of it")] = "",
 ) -> int:
     """Close a collaboration.
 
@@ -144,7 +129,6 @@ def collaborate_close(
       scopes collaborate close @ --outcome 'cookies stay'
       scopes collaborate close @/collaboration/consensus
     """
-    invocation: Invocation = context.obj
     name, branch = split_branch(collaboration, None)
     return invocation.show(close(invocation.repository(), name, branch, author=author_of(invocation), outcome=outcome))
 

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from scopes.cli.arguments import (
-    LATEST,
-    Limit,
-    find_conversation,
-    names_revision,
-    read_where,
-    replace_head,
-    split_compared,
-)
 from scopes.cli.command_line import after_separator
 from scopes.cli.commit_options import index_progress, revision_request
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import LATEST, Limit, Text, Texts, argument, option
+from scopes.cli.words import find_conversation, names_revision, read_where, replace_head, split_compared
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.render.view_options import ViewOptions
 
@@ -34,24 +25,16 @@ _WHOLE = 10_000_000  # tokens: the context of a test is the whole one
 
 
 def diff(
-    context: typer.Context,
-    conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="Where A and B are, if they are not conversations")
-    ] = None,
-    left: Annotated[
-        str | None, typer.Argument(metavar="[A]", help="A conversation, transcript, branch or message, or A..B")
-    ] = None,
-    right: Annotated[str | None, typer.Argument(metavar="[B]", help="What it is compared with")] = None,
-    other: Annotated[str | None, typer.Argument(hidden=True)] = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Only the table: time, cost, tests, files")] = False,
-    steps: Annotated[bool, typer.Option("--steps", help="Every message that only one side has")] = False,
-    as_range: Annotated[bool, typer.Option("--range", help="Pair the messages of two versions of a branch")] = False,
-    match: Annotated[
-        str | None, typer.Option("--match", metavar="HOW", help="Equal is: strict, unordered, subset, superset")
-    ] = None,
-    commit: Annotated[
-        str | None, typer.Option("--commit", metavar="REV", help="Compare a commit with the edits it is from")
-    ] = None,
+    invocation: Invocation,
+    conversation: Annotated[Text, argument("[CONV]", "Where A and B are, if they are not conversations")] = None,
+    left: Annotated[Text, argument("[A]", "A conversation, transcript, branch or message, or A..B")] = None,
+    right: Annotated[Text, argument("[B]", "What it is compared with")] = None,
+    other: Annotated[Text, argument(hidden=True)] = None,
+    stat: Annotated[bool, option("--stat", "Only the table: time, cost, tests, files")] = False,
+    steps: Annotated[bool, option("--steps", "Every message that only one side has")] = False,
+    as_range: Annotated[bool, option("--range", "Pair the messages of two versions of a branch")] = False,
+    match: Annotated[Text, option("--match HOW", "Equal is: strict, unordered, subset, superset")] = None,
+    commit: Annotated[Text, option("--commit REV", "Compare a commit with the edits it is from")] = None,
 ) -> int:
     """Compare two runs, branches or messages.
 
@@ -64,7 +47,6 @@ def diff(
       scopes diff conv-001 main try --steps
       scopes diff --range main@{1} main
     """
-    invocation: Invocation = context.obj
     names = [replace_head(word) for word in (conversation, left, right, other) if word is not None]
     if commit is not None:
         return _diff_commit(invocation, commit, next(iter(names), None), stat=stat)
@@ -152,20 +134,15 @@ def _read_run(invocation: Invocation, name: str) -> Run:
 
 
 def why(
-    context: typer.Context,
+    invocation: Invocation,
     target: Annotated[
-        str | None,
-        typer.Argument(metavar="[FILE[:LINE[-LINE]]]", help="The file, and the lines; with --topic a conversation"),
+        Text, argument("[FILE[:LINE[-LINE]]]", "The file, and the lines; with --topic a conversation")
     ] = None,
     limit: Limit = None,
-    revision: Annotated[str | None, typer.Option("--rev", metavar="REV", help="The file as of this commit")] = None,
-    topic: Annotated[
-        str | None, typer.Option("--topic", metavar="TOPIC", help="Who decided this, instead of a file")
-    ] = None,
-    candidates: Annotated[
-        bool, typer.Option("--candidates", help="Name further turns that may have written it")
-    ] = False,
-    lines: Annotated[str | None, typer.Option("-L", metavar="FIRST,LAST", hidden=True)] = None,
+    revision: Annotated[Text, option("--rev REV", "The file as of this commit")] = None,
+    topic: Annotated[Text, option("--topic TOPIC", "Who decided this, instead of a file")] = None,
+    candidates: Annotated[bool, option("--candidates", "Name further turns that may have written it")] = False,
+    lines: Annotated[Text, option("-L FIRST,LAST", hidden=True)] = None,
 ) -> int:
     """Show which prompt a line or a decision is from.
 
@@ -177,7 +154,6 @@ def why(
       scopes why src/session.py
       scopes why --topic cookies
     """
-    invocation: Invocation = context.obj
     if topic is not None:
         if revision is not None or candidates or lines is not None or limit is not None:
             raise Invalid("--topic can be combined with a conversation only", hint="leave the other options out")
@@ -204,20 +180,12 @@ def why(
 
 
 def bisect(
-    context: typer.Context,
-    where: Annotated[str | None, typer.Argument(metavar="[WHERE]", help="The branch (default: @)")] = None,
-    rest: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND", help="The command, which runs without a shell")
-    ] = None,
-    good: Annotated[
-        str | None, typer.Option("--good", metavar="MESSAGE", help="A good message (default: before the first)")
-    ] = None,
-    bad: Annotated[
-        str | None, typer.Option("--bad", metavar="MESSAGE", help="A bad message (default: the last)")
-    ] = None,
-    input_: Annotated[
-        str, typer.Option("--input", metavar="WHAT", help="Its input: context, state, message or none")
-    ] = "context",
+    invocation: Invocation,
+    where: Annotated[Text, argument("[WHERE]", "The branch (default: @)")] = None,
+    rest: Annotated[Texts, argument("-- COMMAND", "The command, which runs without a shell")] = None,
+    good: Annotated[Text, option("--good MESSAGE", "A good message (default: before the first)")] = None,
+    bad: Annotated[Text, option("--bad MESSAGE", "A bad message (default: the last)")] = None,
+    input_: Annotated[str, option("--input WHAT", "Its input: context, state, message or none")] = "context",
 ) -> int:
     """Find the first message where a command fails.
 
@@ -230,8 +198,7 @@ def bisect(
       scopes bisect conv-001 --good main~20 -- grep -q sqlite
       scopes bisect run -- make test
     """
-    invocation: Invocation = context.obj
-    from scopes.cli.token_options import project_directory, tokenizer_for
+    from scopes.cli.options import project_directory, tokenizer_for
     from scopes.context.bisect_command import BisectCommand, ContextReader, check_bisect_command
     from scopes.context.request import new_request
     from scopes.conversation.log import bisect as run_bisect

@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
-import typer
-
-from scopes.cli.arguments import (
+from scopes.cli.commands.collaborate import read_argument
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     LATEST,
     All,
     Confidence,
     Continue,
     Data,
-    OptionalConversationArgument,
+    OptionalConversation,
     Reason,
+    Text,
+    Texts,
     To,
+    argument,
     author_of,
-    conversation_comes_first,
-    find_conversation,
-    split_place,
+    option,
 )
-from scopes.cli.commands.collaborate import read_argument
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import conversation_comes_first, find_conversation, split_place
 from scopes.collaboration.contribute import argue_about_conflict
 from scopes.collaboration.neutral import choose_neutral, escalate
 from scopes.conversation.conflicts import (
@@ -48,8 +48,7 @@ from scopes.sanitize import clean, clean_line
 from scopes.store.repository import Repository
 
 ConflictWords: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[CONV] CONFLICT", help="The conflict: its number, key, or a prefix of its id"),
+    Texts, argument("[CONV] CONFLICT", "The conflict: its number, key, or a prefix of its id")
 ]
 _SCISSORS = "# ------------------------ >8 ------------------------"
 _INSTRUCTIONS = (
@@ -61,12 +60,10 @@ _ANSWERS = {"t": "target", "s": "source", "b": "both"}
 
 
 def conflicts_list(
-    context: typer.Context,
-    conversation: OptionalConversationArgument = None,
+    invocation: Invocation,
+    conversation: OptionalConversation = None,
     include_all: All = False,
-    status: Annotated[
-        str | None, typer.Option("--status", metavar="STATUS", help="open, debate, escalated, resolved, aborted")
-    ] = None,
+    status: Annotated[Text, option("--status STATUS", "open, debate, escalated, resolved, aborted")] = None,
 ) -> int:
     """List the conflicts between branches.
 
@@ -76,12 +73,11 @@ def conflicts_list(
       scopes conflicts
       scopes conflicts list conv-001 -a
     """
-    invocation: Invocation = context.obj
     result = list_conflicts(invocation.repository(), conversation, status=status, include_all=include_all)
     return invocation.show(result)
 
 
-def conflicts_show(context: typer.Context, words: ConflictWords = None) -> int:
+def conflicts_show(invocation: Invocation, words: ConflictWords = None) -> int:
     """Show both sides of a conflict.
 
     For each side the value, who set it, and the message; what was said about it; of a file the changes of both sides.
@@ -90,7 +86,6 @@ def conflicts_show(context: typer.Context, words: ConflictWords = None) -> int:
       scopes conflicts show 1
       scopes conflicts show conv-001 cookies
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(show_conflict(repository, *_split_one(repository, words, "show")))
 
@@ -115,20 +110,16 @@ class Resolution(NamedTuple):
 
 
 def conflicts_resolve(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[CONV] [CONFLICT...]", help="The conflicts, as list shows them")
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[CONV] [CONFLICT...]", "The conflicts, as list shows them")] = None,
     include_all: All = False,
     reason: Reason = "",
     go_on: Continue = False,
-    take: Annotated[str | None, typer.Option("--take", metavar="SIDE", help="source, target, base or both")] = None,
-    value: Annotated[
-        str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON")
-    ] = None,
-    edit: Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides")] = False,
-    as_before: Annotated[bool, typer.Option("--as-before", help="As the same conflict was resolved before")] = False,
-    override: Annotated[bool, typer.Option("--override", help="As a person, over a debate or an escalation")] = False,
+    take: Annotated[Text, option("--take SIDE", "source, target, base or both")] = None,
+    value: Annotated[Text, option("--value VALUE", "Another value: a text, or JSON")] = None,
+    edit: Annotated[bool, option("-e, --edit", "Edit the texts of both sides")] = False,
+    as_before: Annotated[bool, option("--as-before", "As the same conflict was resolved before")] = False,
+    override: Annotated[bool, option("--override", "As a person, over a debate or an escalation")] = False,
 ) -> int:
     """Decide conflicts; on a terminal one by one.
 
@@ -140,7 +131,6 @@ def conflicts_resolve(
       scopes conflicts resolve -a --take source --continue
       scopes conflicts resolve
     """
-    invocation: Invocation = context.obj
     how = Resolution(take, value, edit, as_before, override, reason)
     is_given = how.is_given
     repository = invocation.repository()
@@ -221,11 +211,8 @@ def _walk(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolut
 
 
 def conflicts_argue(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[CONV] CONFLICT TEXT", help="The conflict, and what you hold"),
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[CONV] CONFLICT TEXT", "The conflict, and what you hold")] = None,
     reason: Reason = "",
     confidence: Confidence = None,
     data: Data = None,
@@ -238,7 +225,6 @@ def conflicts_argue(
       scopes conflicts argue 1 'Keep cookies' --reason 'one line to change' --confidence 85%
       scopes conflicts argue conv-001 cookies 'Use tokens' --data @why.json
     """
-    invocation: Invocation = context.obj
     given = words or []
     if len(given) < 2:
         raise Invalid("no position given", hint="scopes conflicts argue [CONV] CONFLICT TEXT")
@@ -249,7 +235,7 @@ def conflicts_argue(
     return invocation.show(argue_about_conflict(repository, *names, argument, author=author))
 
 
-def conflicts_escalate(context: typer.Context, words: ConflictWords = None, to: To = None, reason: Reason = "") -> int:
+def conflicts_escalate(invocation: Invocation, words: ConflictWords = None, to: To = None, reason: Reason = "") -> int:
     """Hand a conflict to somebody else.
 
     A registered agent gets it in its inbox. --to @CAPABILITY chooses who is available and not involved, best a person;
@@ -259,7 +245,6 @@ def conflicts_escalate(context: typer.Context, words: ConflictWords = None, to: 
       scopes conflicts escalate 1 --to ann
       scopes conflicts escalate 1 --to @architect
     """
-    invocation: Invocation = context.obj
     if len(to or ()) > 1:
         raise Invalid("a conflict is handed to one agent", hint="leave out the other --to")
     repository = invocation.repository()

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from scopes.cli.arguments import LATEST, Limit, ScopeOrLatestArgument, read_where
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import ModelName, known_model, project_directory, read_size, tokenizer_for
+from scopes.cli.options import (
+    LATEST,
+    CountedModel,
+    LatestScope,
+    Limit,
+    Text,
+    argument,
+    known_model,
+    option,
+    project_directory,
+    read_size,
+    tokenizer_for,
+)
+from scopes.cli.words import read_where
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
 from scopes.context.request import MODES, new_request
@@ -24,37 +34,21 @@ _ALL = "all"  # of --mode: also what is before the last compaction
 
 
 def context(
-    context: typer.Context,
-    where: Annotated[
-        str | None,
-        typer.Argument(metavar="[WHERE]", help="A conversation, branch or message (default: @)", show_default=False),
-    ] = None,
+    invocation: Invocation,
+    where: Annotated[Text, argument("[WHERE]", "A conversation, branch or message (default: @)")] = None,
     limit: Limit = None,
-    model: ModelName = None,
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="TEXT", help="What it is for: keep what matches")
-    ] = None,
+    model: CountedModel = None,
+    task: Annotated[Text, option("--task TEXT", "What it is for: keep what matches")] = None,
     max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-tokens", metavar="N", parser=read_size, help="Its size at most: 8000, 10k (4k with a task)"
-        ),
+        int | None, option("--max-tokens N", "Its size at most: 8000, 10k (4k with a task)", parser=read_size)
     ] = None,
-    mode: Annotated[
-        str | None, typer.Option("--mode", metavar="MODE", help="history, relevance, files, or all of it")
-    ] = None,
-    work_item: Annotated[
-        str | None, typer.Option("--work-item", metavar="ID", help="Every conversation of this work item")
-    ] = None,
-    for_prompt: Annotated[bool, typer.Option("--for-prompt", help="The fenced block to put before a prompt")] = False,
-    tools: Annotated[
-        str | None, typer.Option("--with-tools", metavar="HOW", help="Tool calls as status, full or none")
-    ] = None,
-    memory: Annotated[
-        str | None, typer.Option("--memory", metavar="OF", help="Memory of this project, of all, or none")
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what was kept or dropped, and why")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Say how the budget is used")] = False,
+    mode: Annotated[Text, option("--mode MODE", "history, relevance, files, or all of it")] = None,
+    work_item: Annotated[Text, option("--work-item ID", "Every conversation of this work item")] = None,
+    for_prompt: Annotated[bool, option("--for-prompt", "The fenced block to put before a prompt")] = False,
+    tools: Annotated[Text, option("--with-tools HOW", "Tool calls as status, full or none")] = None,
+    memory: Annotated[Text, option("--memory OF", "Memory of this project, of all, or none")] = None,
+    explain: Annotated[bool, option("--explain", "Say what was kept or dropped, and why")] = False,
+    stats: Annotated[bool, option("--stats", "Say how the budget is used")] = False,
 ) -> int:
     """Build context for a model within a budget.
 
@@ -68,7 +62,6 @@ def context(
       scopes context --for-prompt | codex exec -
       scopes context --explain
     """
-    invocation: Invocation = context.obj
     budget = max_tokens
     if budget == 0:
         raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
@@ -116,14 +109,12 @@ def _build(invocation: Invocation, request: Request, tokenizer: TokenizerChoice,
 
 
 def summarize(
-    context: typer.Context,
-    where: ScopeOrLatestArgument = LATEST,
-    include_all: Annotated[bool, typer.Option("-a", "--all", help="Also what is summarized already")] = False,
-    compact: Annotated[bool, typer.Option("--compact", help="Contexts begin at this summary from now on")] = False,
-    ratio: Annotated[
-        float | None, typer.Option("--ratio", metavar="SHARE", help="Share of the tokens to keep (default: 0.3)")
-    ] = None,
-    status: Annotated[bool, typer.Option("--status", help="List the summaries, and which are stale")] = False,
+    invocation: Invocation,
+    where: LatestScope = LATEST,
+    include_all: Annotated[bool, option("-a, --all", "Also what is summarized already")] = False,
+    compact: Annotated[bool, option("--compact", "Contexts begin at this summary from now on")] = False,
+    ratio: Annotated[float | None, option("--ratio SHARE", "Share of the tokens to keep (default: 0.3)")] = None,
+    status: Annotated[bool, option("--status", "List the summaries, and which are stale")] = False,
 ) -> int:
     """Summarize new messages.
 
@@ -135,7 +126,6 @@ def summarize(
       scopes summarize conv-001 --ratio 0.1 --dry-run
       scopes summarize --compact
     """
-    invocation: Invocation = context.obj
     if status and (ratio is not None or include_all or compact):
         raise Invalid("--status cannot be combined with other options", hint="leave out the other options")
     from scopes.memory.summaries import list_summaries

@@ -7,21 +7,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
-from scopes.cli.arguments import (
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     LATEST,
-    ConversationOrLatestArgument,
+    LatestConversation,
     Limit,
     OfProjects,
     OnlyAgent,
     OnlyModel,
     Since,
+    Text,
+    Texts,
     Until,
+    argument,
     choose_projects,
-    read_where,
+    option,
 )
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import read_where
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid, NotFound, check_not_negative
 
@@ -36,18 +38,17 @@ _MIN_ROWS = 5
 
 
 def list_(
-    context: typer.Context,
+    invocation: Invocation,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[WORD]", help="Words of the title or prompt, agent:, model:, tag:, branch:, project:"),
+        Texts, argument("[WORD]", "Words of the title or prompt, agent:, model:, tag:, branch:, project:")
     ] = None,
     limit: Limit = None,
-    include_all: Annotated[bool, typer.Option("-a", "--all", help="Every row, not only a screen")] = False,
+    include_all: Annotated[bool, option("-a, --all", "Every row, not only a screen")] = False,
     since: Since = None,
     until: Until = None,
     project: OfProjects = None,
     agent: OnlyAgent = None,
-    deleted: Annotated[bool, typer.Option("--deleted", help="List deleted conversations, with how to undo")] = False,
+    deleted: Annotated[bool, option("--deleted", "List deleted conversations, with how to undo")] = False,
 ) -> int:
     """List conversations, newest first.
 
@@ -60,7 +61,6 @@ def list_(
       scopes list cookies tag:good agent:codex
       scopes list --json=id,title,agent
     """
-    invocation: Invocation = context.obj
     check_not_negative(limit, "number of conversations", "for example: -n 20, or --all")
     if include_all and limit is not None:
         raise Invalid("--all cannot be combined with -n", hint="leave out one of them")
@@ -163,21 +163,19 @@ def _rows_on_screen(invocation: Invocation) -> int | None:
 
 
 def show(
-    context: typer.Context,
+    invocation: Invocation,
     what: Annotated[
         str,
-        typer.Argument(
-            metavar="ANYTHING",
-            help="A conversation, branch, message, call, tag, operation, remote or memory entry (default: @)",
-            show_default=False,
+        argument(
+            "ANYTHING", "A conversation, branch, message, call, tag, operation, remote or memory entry (default: @)"
         ),
     ] = LATEST,
     recent: Limit = None,
-    include_hidden: Annotated[bool, typer.Option("-a", "--all", help="Also hidden branches")] = False,
-    stat: Annotated[bool, typer.Option("--stat", help="Count messages, tools, files, tokens and cost")] = False,
-    files: Annotated[bool, typer.Option("--files", help="List the files that were touched, and how")] = False,
-    commits: Annotated[bool, typer.Option("--commits", help="List the commits it made, with the evidence")] = False,
-    show_signature: Annotated[bool, typer.Option("--show-signature", help="Check signatures with git")] = False,
+    include_hidden: Annotated[bool, option("-a, --all", "Also hidden branches")] = False,
+    stat: Annotated[bool, option("--stat", "Count messages, tools, files, tokens and cost")] = False,
+    files: Annotated[bool, option("--files", "List the files that were touched, and how")] = False,
+    commits: Annotated[bool, option("--commits", "List the commits it made, with the evidence")] = False,
+    show_signature: Annotated[bool, option("--show-signature", "Check signatures with git")] = False,
 ) -> int:
     """Show a conversation, message, operation, ...
 
@@ -190,7 +188,6 @@ def show(
       scopes show toolu_01AR
       scopes show --files
     """
-    invocation: Invocation = context.obj
     if stat + files + commits > 1:
         raise Invalid("--stat, --files and --commits cannot be combined", hint="leave out all but one")
     repository = invocation.repository()
@@ -264,18 +261,11 @@ def _find_other(invocation: Invocation, what: str, where: str, error: NotFound, 
 
 
 def new(
-    context: typer.Context,
-    title: Annotated[str | None, typer.Argument(metavar="[TITLE]", help="Its title")] = None,
-    project: Annotated[
-        str | None,
-        typer.Option("--project", metavar="DIR", help="The directory of its project (default: the current one)"),
-    ] = None,
-    conversation_id: Annotated[
-        str | None, typer.Option("--id", metavar="NAME", help="Its id (default: the next conv-NNN)")
-    ] = None,
-    participants: Annotated[
-        list[str] | None, typer.Option("--participant", metavar="AGENT", help="Who takes part")
-    ] = None,
+    invocation: Invocation,
+    title: Annotated[Text, argument("[TITLE]", "Its title")] = None,
+    project: Annotated[Text, option("--project DIR", "The directory of its project (default: the current one)")] = None,
+    conversation_id: Annotated[Text, option("--id NAME", "Its id (default: the next conv-NNN)")] = None,
+    participants: Annotated[Texts, option("--participant AGENT", "Who takes part")] = None,
 ) -> int:
     """Start a conversation.
 
@@ -285,7 +275,6 @@ def new(
       scopes new 'Login fails on Safari'
       scopes new --id login --participant ann --json
     """
-    invocation: Invocation = context.obj
     if title is not None and not title.strip():
         raise Invalid("the title is empty", hint='give one: scopes new "Login fails", or leave it out')
     from scopes.conversation.new_rename_delete import new as run_new
@@ -301,19 +290,15 @@ def new(
 
 
 def usage(
-    context: typer.Context,
-    where: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHERE]", help="Only these conversations (default: all)")
-    ] = None,
+    invocation: Invocation,
+    where: Annotated[Texts, argument("[WHERE]", "Only these conversations (default: all)")] = None,
     since: Since = None,
     until: Until = None,
     project: OfProjects = None,
     agent: OnlyAgent = None,
     model: OnlyModel = None,
-    by: Annotated[
-        str, typer.Option("--by", metavar="WHAT", help="day, week, month, model, agent, project, conversation")
-    ] = "day",
-    statusline: Annotated[bool, typer.Option("--statusline", help="One line for a prompt or a status bar")] = False,
+    by: Annotated[str, option("--by WHAT", "day, week, month, model, agent, project, conversation")] = "day",
+    statusline: Annotated[bool, option("--statusline", "One line for a prompt or a status bar")] = False,
 ) -> int:
     """Show tokens and cost by day, model or project.
 
@@ -326,7 +311,6 @@ def usage(
       scopes usage conv-041
       scopes usage --by day,model --json
     """
-    invocation: Invocation = context.obj
     from scopes.usage.prices import configured_prices
     from scopes.usage.usage import UsageRequest, usage_status
     from scopes.usage.usage import usage as run_usage
@@ -350,21 +334,13 @@ def usage(
 
 
 def changes(
-    context: typer.Context,
-    conversation: ConversationOrLatestArgument = LATEST,
+    invocation: Invocation,
+    conversation: LatestConversation = LATEST,
     limit: Limit = None,
     since: Since = None,
-    field: Annotated[
-        str | None,
-        typer.Option("--field", metavar="PATH", help="Only this field: messages, title, branches.main"),
-    ] = None,
-    cause: Annotated[
-        str | None, typer.Option("--cause", metavar="WHO", help="Only by user, agent, system, remote, agent:NAME")
-    ] = None,
-    operation: Annotated[
-        str | None,
-        typer.Option("--operation", metavar="OP", help="Only CREATE, APPEND, UPDATE, DELETE or MERGE"),
-    ] = None,
+    field: Annotated[Text, option("--field PATH", "Only this field: messages, title, branches.main")] = None,
+    cause: Annotated[Text, option("--cause WHO", "Only by user, agent, system, remote, agent:NAME")] = None,
+    operation: Annotated[Text, option("--operation OP", "Only CREATE, APPEND, UPDATE, DELETE or MERGE")] = None,
 ) -> int:
     """List every change of a conversation.
 
@@ -376,7 +352,6 @@ def changes(
       scopes changes --field title
       scopes changes --cause agent:codex --json
     """
-    invocation: Invocation = context.obj
     from scopes.conversation.changes import changes as run_changes
 
     name, _, branch = conversation.partition("/")

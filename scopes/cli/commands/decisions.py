@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from scopes.cli.arguments import LATEST, Reason, ScopeOrLatestArgument, author_of, find_messages, read_where
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import LATEST, LatestScope, Reason, Text, author_of, option
+from scopes.cli.words import find_messages, read_where
 from scopes.errors import Invalid
 
 
 def decisions(
-    context: typer.Context,
-    where: ScopeOrLatestArgument = LATEST,
+    invocation: Invocation,
+    where: LatestScope = LATEST,
     reason: Reason = "",
-    candidates: Annotated[bool, typer.Option("--candidates", help="List sentences that seem to state one")] = False,
-    accept: Annotated[
-        str | None, typer.Option("--accept", metavar="ID", help="Make a decision of this candidate")
-    ] = None,
-    dismiss: Annotated[
-        str | None, typer.Option("--dismiss", metavar="ID", help="Take this candidate off the list")
-    ] = None,
-    withdraw: Annotated[
-        str | None, typer.Option("--withdraw", metavar="TOPIC", help="Take back the decision about this topic")
-    ] = None,
-    topic: Annotated[
-        str | None, typer.Option("--topic", metavar="TOPIC", help="With --accept: what it is about")
-    ] = None,
+    candidates: Annotated[bool, option("--candidates", "List sentences that seem to state one")] = False,
+    accept: Annotated[Text, option("--accept ID", "Make a decision of this candidate")] = None,
+    dismiss: Annotated[Text, option("--dismiss ID", "Take this candidate off the list")] = None,
+    withdraw: Annotated[Text, option("--withdraw TOPIC", "Take back the decision about this topic")] = None,
+    topic: Annotated[Text, option("--topic TOPIC", "With --accept: what it is about")] = None,
 ) -> int:
     """List decisions, and sentences that may be some.
 
@@ -40,7 +31,6 @@ def decisions(
       scopes decisions --accept 4fz2 --topic cookies
       scopes decisions --withdraw cookies --reason 'the tests are too slow'
     """
-    invocation: Invocation = context.obj
     tasks = {"--candidates": candidates, "--accept": accept, "--dismiss": dismiss, "--withdraw": withdraw}
     given = [name for name, value in tasks.items() if value]
     if len(given) > 1:

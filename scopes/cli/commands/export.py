@@ -8,11 +8,10 @@ from functools import partial
 from shlex import quote
 from typing import Annotated
 
-import typer
-
-from scopes.cli.arguments import LATEST, STANDARD_OUTPUT, Force, Output, read_where
 from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import LATEST, STANDARD_OUTPUT, Force, Output, Text, Texts, argument, option
+from scopes.cli.words import read_where
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save_unless_purged
 from scopes.exporters.export import Exported
@@ -27,18 +26,14 @@ _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
 
 
 def export(
-    context: typer.Context,
-    places: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHERE]", help="Conversations or branches (default: @)")
-    ] = None,
+    invocation: Invocation,
+    places: Annotated[Texts, argument("[WHERE]", "Conversations or branches (default: @)")] = None,
     output: Output = STANDARD_OUTPUT,
-    include_all: Annotated[bool, typer.Option("-a", "--all", help="All branches")] = False,
+    include_all: Annotated[bool, option("-a, --all", "All branches")] = False,
     force: Force = False,
-    site: Annotated[bool, typer.Option("--site", help="All conversations as web pages, with an index")] = False,
-    source: Annotated[
-        str | None, typer.Option("--source", metavar="NAME", help="Which original file, if there are several")
-    ] = None,
-    notes: Annotated[bool, typer.Option("--notes", help="With agent-trace, git-ai: write git notes")] = False,
+    site: Annotated[bool, option("--site", "All conversations as web pages, with an index")] = False,
+    source: Annotated[Text, option("--source NAME", "Which original file, if there are several")] = None,
+    notes: Annotated[bool, option("--notes", "With agent-trace, git-ai: write git notes")] = False,
 ) -> int:
     """Write a conversation as Markdown, HTML, JSON, ...
 
@@ -52,7 +47,6 @@ def export(
       scopes export --site -o site
       scopes export --format original -o run.jsonl
     """
-    invocation: Invocation = context.obj
     to_stdout = output == STANDARD_OUTPUT
     given = {"md": "markdown", None: "json" if invocation.json and to_stdout else "markdown"}
     form = given.get(invocation.form) or invocation.form or ""

@@ -7,20 +7,22 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
-import typer
-
-from scopes.cli.arguments import (
+from scopes.cli.input import STANDARD_INPUT, open_input
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     All,
-    ConversationArgument,
+    Conversation,
     Data,
     Limit,
-    OptionalConversationArgument,
+    OptionalConversation,
     Reason,
+    Text,
+    Texts,
+    argument,
+    option,
     read_confidence,
     read_fields,
 )
-from scopes.cli.input import STANDARD_INPUT, open_input
-from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.facts.cycle import Acceptance, Cycle
 from scopes.facts.decide import accept, decide, reject
@@ -30,7 +32,7 @@ from scopes.facts.run import RunLimits, run_programs
 from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
 
-FactName: TypeAlias = Annotated[str, typer.Argument(metavar="FACT", help="Its id, a unique prefix of it, or KEY/ID")]
+FactName: TypeAlias = Annotated[str, argument("FACT", "Its id, a unique prefix of it, or KEY/ID")]
 MAX_CONTENT_BYTES = 1_000_000
 _DURATION = re.compile(r"(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -38,20 +40,14 @@ _FIELDS = ("id", "model", "prompt_hash", "confidence")
 
 
 def facts_propose(
-    context: typer.Context,
-    conversation: ConversationArgument,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The context key, such as Constraints")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; - reads standard input")],
-    sources: Annotated[
-        list[str] | None, typer.Option("--source", metavar="MESSAGE", help="A message that it is drawn from")
-    ] = None,
-    invalidates: Annotated[
-        str | None, typer.Option("--invalidates", metavar="ID", help="The fact that it takes back")
-    ] = None,
-    expires: Annotated[
-        str | None, typer.Option("--expires", metavar="WHEN", help="When nobody can accept it any more: 12h, 7d")
-    ] = None,
-    new_key: Annotated[bool, typer.Option("--new-key", help="KEY is a new context key")] = False,
+    invocation: Invocation,
+    conversation: Conversation,
+    key: Annotated[str, argument("KEY", "The context key, such as Constraints")],
+    text: Annotated[str, argument("TEXT", "The fact; - reads standard input")],
+    sources: Annotated[Texts, option("--source MESSAGE", "A message that it is drawn from")] = None,
+    invalidates: Annotated[Text, option("--invalidates ID", "The fact that it takes back")] = None,
+    expires: Annotated[Text, option("--expires WHEN", "When nobody can accept it any more: 12h, 7d")] = None,
+    new_key: Annotated[bool, option("--new-key", "KEY is a new context key")] = False,
     data: Data = None,
 ) -> int:
     """Propose a fact about a conversation.
@@ -65,7 +61,6 @@ def facts_propose(
       scopes facts propose @ Needs 'SSO' --new-key
       scopes facts propose @ Seeds - --source k3x9 --data '{"confidence": 0.7}' < finding.txt
     """
-    invocation: Invocation = context.obj
     fields = read_fields(invocation, data)
     unknown = sorted(fields.keys() - set(_FIELDS))
     if unknown:
@@ -89,11 +84,11 @@ def facts_propose(
 
 
 def facts_list(
-    context: typer.Context,
-    conversation: OptionalConversationArgument = None,
+    invocation: Invocation,
+    conversation: OptionalConversation = None,
     everything: All = False,
-    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only those of this context key")] = None,
-    proposed: Annotated[bool, typer.Option("--proposed", help="Proposed facts, and questions of agents")] = False,
+    key: Annotated[Text, option("--key KEY", "Only those of this context key")] = None,
+    proposed: Annotated[bool, option("--proposed", "Proposed facts, and questions of agents")] = False,
 ) -> int:
     """List facts, or what waits for a decision.
 
@@ -103,12 +98,11 @@ def facts_list(
       scopes facts
       scopes facts list @ --proposed
     """
-    invocation: Invocation = context.obj
     function = list_proposed if proposed else list_facts
     return invocation.show(function(invocation.repository(), conversation, key=key, everything=everything))
 
 
-def facts_show(context: typer.Context, conversation: ConversationArgument, fact: FactName) -> int:
+def facts_show(invocation: Invocation, conversation: Conversation, fact: FactName) -> int:
     """Show a fact, and how it came about.
 
     Of a fact that a run added: the cycle, the agent, and the facts that it had read. Of a proposed one: why it cannot
@@ -118,14 +112,11 @@ def facts_show(context: typer.Context, conversation: ConversationArgument, fact:
       scopes facts show @ Constraints/n20
       scopes facts show @ n20 --json
     """
-    invocation: Invocation = context.obj
     result = show_fact(invocation.repository(), conversation, fact)
     return invocation.show(result, options=ViewOptions(origin=True))
 
 
-def facts_accept(
-    context: typer.Context, conversation: ConversationArgument, fact: FactName, reason: Reason = ""
-) -> int:
+def facts_accept(invocation: Invocation, conversation: Conversation, fact: FactName, reason: Reason = "") -> int:
     """Make a fact of a proposed one, if it is valid.
 
     The decision is recorded with your name. If it is not valid, the reasons are printed, and it stays as it is.
@@ -134,14 +125,11 @@ def facts_accept(
       scopes facts accept @ n20
       scopes facts accept @ n20 --reason 'CI has it'
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(accept(repository, conversation, fact, actor=repository.caller.actor, rationale=reason))
 
 
-def facts_reject(
-    context: typer.Context, conversation: ConversationArgument, fact: FactName, reason: Reason = ""
-) -> int:
+def facts_reject(invocation: Invocation, conversation: Conversation, fact: FactName, reason: Reason = "") -> int:
     """Reject a proposed fact, with a reason.
 
     No run accepts the same statement again.
@@ -150,16 +138,15 @@ def facts_reject(
       scopes facts reject @ n20 --reason 'we support 18'
       scopes facts reject conv-001 n20 --reason old
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(reject(repository, conversation, fact, actor=repository.caller.actor, reason=reason))
 
 
 def facts_decide(
-    context: typer.Context,
-    conversation: ConversationArgument,
-    subject: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, or a proposed fact to refine")],
-    decision: Annotated[str, typer.Argument(metavar="DECISION", help="approved, rejected or refine")],
+    invocation: Invocation,
+    conversation: Conversation,
+    subject: Annotated[str, argument("QUESTION", "The question, or a proposed fact to refine")],
+    decision: Annotated[str, argument("DECISION", "approved, rejected or refine")],
     reason: Reason = "",
 ) -> int:
     """Answer a question of an agent.
@@ -170,29 +157,19 @@ def facts_decide(
       scopes facts decide @ q3 approved
       scopes facts decide @ q3 refine --reason 'only for Safari'
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     actor = repository.caller.actor
     return invocation.show(decide(repository, conversation, subject, decision, actor=actor, rationale=reason))
 
 
 def facts_run(
-    context: typer.Context,
-    conversation: ConversationArgument,
-    agents: Annotated[
-        list[str] | None, typer.Option("--agent", metavar="NAME=COMMAND", help="The program of an agent")
-    ] = None,
-    max_cycles: Annotated[
-        int, typer.Option("--max-cycles", min=1, metavar="N", help="Stop after so many cycles")
-    ] = 100,
-    min_confidence: Annotated[
-        str,
-        typer.Option("--min-confidence", metavar="SHARE", help="Below it a person decides: 85%", show_default=False),
-    ] = "0",
-    review: Annotated[bool, typer.Option("--review", help="A person decides about every fact")] = False,
-    expires: Annotated[
-        str | None, typer.Option("--expires", metavar="WHEN", help="How long facts wait for a person: 12h, 7d")
-    ] = None,
+    invocation: Invocation,
+    conversation: Conversation,
+    agents: Annotated[Texts, option("--agent NAME=COMMAND", "The program of an agent")] = None,
+    max_cycles: Annotated[int, option("--max-cycles N", "Stop after so many cycles", least=1)] = 100,
+    min_confidence: Annotated[Text, option("--min-confidence SHARE", "Below it a person decides: 85%")] = None,
+    review: Annotated[bool, option("--review", "A person decides about every fact")] = False,
+    expires: Annotated[Text, option("--expires WHEN", "How long facts wait for a person: 12h, 7d")] = None,
 ) -> int:
     """Let agents derive facts until nothing changes.
 
@@ -205,7 +182,6 @@ def facts_run(
       scopes facts run @ --dry-run
       scopes facts run @ --agent bot='./bot.py' --max-cycles 5
     """
-    invocation: Invocation = context.obj
     limits = RunLimits(
         cycles=max_cycles,
         expires_seconds=None if expires is None else _read_duration(expires),
@@ -225,10 +201,10 @@ def facts_run(
 
 
 def facts_log(
-    context: typer.Context,
-    conversation: ConversationArgument,
+    invocation: Invocation,
+    conversation: Conversation,
     limit: Limit = None,
-    explain_order: Annotated[bool, typer.Option("--explain-order", help="Every effect, in its order, and why")] = False,
+    explain_order: Annotated[bool, option("--explain-order", "Every effect, in its order, and why")] = False,
 ) -> int:
     """Show the cycles of a conversation, newest first.
 
@@ -236,7 +212,6 @@ def facts_log(
       scopes facts log @
       scopes facts log @ -n 1 --explain-order
     """
-    invocation: Invocation = context.obj
     return invocation.show(log_cycles(invocation.repository(), conversation, limit=limit, explain_order=explain_order))
 
 

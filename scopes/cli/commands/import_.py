@@ -6,9 +6,6 @@ from dataclasses import replace
 from shlex import quote
 from typing import Annotated
 
-import typer
-
-from scopes.cli.arguments import OfProjects, Since
 from scopes.cli.import_runner import (
     collect_sources,
     explain_interrupt,
@@ -19,6 +16,7 @@ from scopes.cli.import_runner import (
     take_spooled,
 )
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import OfProjects, Since, Texts, argument, option
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound
 from scopes.importers.formats.registry import FORMATS
@@ -29,18 +27,16 @@ from scopes.result import Note
 
 
 def import_(
-    context: typer.Context,
-    paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH]", help="Transcripts or folders; - is standard input")
-    ] = None,
+    invocation: Invocation,
+    paths: Annotated[Texts, argument("[PATH]", "Transcripts or folders; - is standard input")] = None,
     since: Since = None,
     project: OfProjects = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay, and import what changes")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="List the sessions found, and import nothing")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Read everything again, with today's readers")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Import nothing if anything cannot be read")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Say what every byte of every file became")] = False,
-    sample: Annotated[bool, typer.Option("--sample", help="Import a sample, into a store of its own")] = False,
+    watch: Annotated[bool, option("--watch", "Stay, and import what changes")] = False,
+    list_: Annotated[bool, option("--list", "List the sessions found, and import nothing")] = False,
+    again: Annotated[bool, option("--again", "Read everything again, with today's readers")] = False,
+    strict: Annotated[bool, option("--strict", "Import nothing if anything cannot be read")] = False,
+    report: Annotated[bool, option("--report", "Say what every byte of every file became")] = False,
+    sample: Annotated[bool, option("--sample", "Import a sample, into a store of its own")] = False,
 ) -> int:
     """Take in sessions of coding agents.
 
@@ -53,7 +49,6 @@ def import_(
       scopes import --watch
       scopes import --sample
     """
-    invocation: Invocation = context.obj
     tasks = {"--list": list_, "--sample": sample, "--watch": watch, "--again": again}
     given = [name for name, is_given in tasks.items() if is_given]
     if given and (len(given) > 1 or since is not None or strict or report):

@@ -8,12 +8,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import typer
-
-from scopes.cli.arguments import Limit
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import MaxTokens
+from scopes.cli.options import Limit, MaxTokens, Text, Texts, argument, option
 from scopes.errors import Invalid, Refused, ScopesError
 from scopes.history.sessions import ACP_RECORDER
 from scopes.ids import parse_agent_name
@@ -46,34 +43,19 @@ _MIN_TOKEN = 16
 
 
 def acp(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="-- AGENT...", help="The command that starts the agent, after --")
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("-- AGENT...", "The command that starts the agent, after --")] = None,
     limit: Limit = None,
     max_tokens: MaxTokens = None,
-    which: Annotated[
-        str, typer.Option("--continue", metavar="WHICH", help="Sessions to continue: first, always, never")
-    ] = CONTINUE[0],
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", metavar="WHERE", help="What to continue (default: the newest)"),
-    ] = None,
-    fork: Annotated[bool, typer.Option("--fork", help="Leave the session as it is, go on in a fork")] = False,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="The agent's name (default: its own)")
-    ] = None,
-    inject: Annotated[
-        str, typer.Option("--inject", metavar="WHEN", help="History in the first prompt: auto, always, never")
-    ] = INJECT[0],
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="OF", help="Memory of this project, of all, or none")
-    ] = MEMORY[0],
-    tools: Annotated[
-        str, typer.Option("--with-tools", metavar="HOW", help="Tool calls in history: status, full, none")
-    ] = _TOOLS[0],
-    log: Annotated[bool, typer.Option("--log", help="Show what happened in sessions, and counts")] = False,
-    messages: Annotated[int | None, typer.Option("--history-messages", min=0, hidden=True, help="As -n")] = None,
+    which: Annotated[str, option("--continue WHICH", "Sessions to continue: first, always, never")] = CONTINUE[0],
+    conversation: Annotated[Text, option("--conversation WHERE", "What to continue (default: the newest)")] = None,
+    fork: Annotated[bool, option("--fork", "Leave the session as it is, go on in a fork")] = False,
+    agent: Annotated[Text, option("--agent NAME", "The agent's name (default: its own)")] = None,
+    inject: Annotated[str, option("--inject WHEN", "History in the first prompt: auto, always, never")] = INJECT[0],
+    memory: Annotated[str, option("--memory OF", "Memory of this project, of all, or none")] = MEMORY[0],
+    tools: Annotated[str, option("--with-tools HOW", "Tool calls in history: status, full, none")] = _TOOLS[0],
+    log: Annotated[bool, option("--log", "Show what happened in sessions, and counts")] = False,
+    messages: Annotated[int | None, option("--history-messages", "As -n", least=0, hidden=True)] = None,
 ) -> int:
     """Record an agent while it works behind an editor.
 
@@ -87,7 +69,6 @@ def acp(
       scopes acp --continue never -- my-agent
       scopes acp --log -n 20
     """
-    invocation: Invocation = context.obj
     last = messages if limit is None else limit
     if log:
         return _show_log(invocation, conversation, agent, last)
@@ -109,7 +90,7 @@ def acp(
     tokens = HISTORY_TOKENS if max_tokens is None else max_tokens
 
     def build_history(repository: Repository, where: str) -> HistoryBlock:
-        from scopes.cli.token_options import tokenizer_for
+        from scopes.cli.options import tokenizer_for
         from scopes.context.history_block import HistoryRequest, history
 
         request = HistoryRequest(where=where, last=shown, max_tokens=tokens, tools=tools, memory=memory)
@@ -121,10 +102,8 @@ def acp(
 
 
 def mcp(
-    context: typer.Context,
-    http: Annotated[
-        int | None, typer.Option("--http", metavar="PORT", help="Over HTTP on this port of this machine")
-    ] = None,
+    invocation: Invocation,
+    http: Annotated[int | None, option("--http PORT", "Over HTTP on this port of this machine")] = None,
 ) -> int:
     """Serve the store to agents, by MCP.
 
@@ -136,7 +115,6 @@ def mcp(
       scopes mcp
       scopes mcp --http 0
     """
-    invocation: Invocation = context.obj
     if http is not None and not 0 <= http <= 65_535:
         raise Invalid(f"{http} is not a port", hint="for example: --http 8321")
     access = _open_access(invocation)

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
-from scopes.cli.arguments import All, Limit, OnlyAgent, Since, author_of
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import All, Limit, OnlyAgent, Since, Text, Texts, argument, author_of, option
 from scopes.ids import OperationId
 from scopes.memory.actions import ActionDone, done, list_actions
 from scopes.memory.add import add
@@ -25,12 +23,9 @@ from scopes.render.progress import progress
 
 
 def memory_update(
-    context: typer.Context,
-    where: Annotated[
-        str | None,
-        typer.Argument(metavar="[WHERE]", help="The conversation or branch (default: all conversations)"),
-    ] = None,
-    at_once: Annotated[bool, typer.Option("--now", help="Even of few new messages")] = False,
+    invocation: Invocation,
+    where: Annotated[Text, argument("[WHERE]", "The conversation or branch (default: all conversations)")] = None,
+    at_once: Annotated[bool, option("--now", "Even of few new messages")] = False,
 ) -> int:
     """Create memory entries from new messages.
 
@@ -42,7 +37,6 @@ def memory_update(
       scopes memory update
       scopes memory update conv-001 --now
     """
-    invocation: Invocation = context.obj
     with progress(invocation.output(), "making memory entries") as on_progress:
         repository = invocation.repository()
         result = update(repository, where, at_once=at_once, dry_run=invocation.dry_run, on_progress=on_progress)
@@ -50,17 +44,13 @@ def memory_update(
 
 
 def memory_add(
-    context: typer.Context,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text of the entry; - reads standard input")],
+    invocation: Invocation,
+    text: Annotated[str, argument("TEXT", "The text of the entry; - reads standard input")],
     agent: OnlyAgent = None,
-    topics: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic to find it by")] = None,
-    decisions: Annotated[
-        list[str] | None, typer.Option("--decision", metavar="TEXT", help="A decision that it records")
-    ] = None,
-    actions: Annotated[list[str] | None, typer.Option("--action", metavar="TEXT", help="Something to do")] = None,
-    importance: Annotated[
-        int, typer.Option("--importance", metavar="N", help="From 1 (trivial) to 10 (critical)")
-    ] = DEFAULT_IMPORTANCE,
+    topics: Annotated[Texts, option("--topic TOPIC", "A topic to find it by")] = None,
+    decisions: Annotated[Texts, option("--decision TEXT", "A decision that it records")] = None,
+    actions: Annotated[Texts, option("--action TEXT", "Something to do")] = None,
+    importance: Annotated[int, option("--importance N", "From 1 (trivial) to 10 (critical)")] = DEFAULT_IMPORTANCE,
 ) -> int:
     """Add an entry in your own words.
 
@@ -72,7 +62,6 @@ def memory_add(
     """
     from scopes.cli.append_input import read_text
 
-    invocation: Invocation = context.obj
     result = add(
         invocation.repository(),
         read_text(invocation, text),
@@ -88,21 +77,15 @@ def memory_add(
 
 
 def memory_list(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORD...]", help="Words that must all occur, in any case")
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[WORD...]", "Words that must all occur, in any case")] = None,
     limit: Limit = None,
     since: Since = None,
     agent: OnlyAgent = None,
-    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only with this topic")] = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="Search decision, action or summary")
-    ] = None,
-    min_importance: Annotated[
-        int | None, typer.Option("--min-importance", metavar="N", help="Only from this importance on")
-    ] = None,
-    count: Annotated[bool, typer.Option("--stat", help="Count entries by agent and date")] = False,
+    topic: Annotated[Text, option("--topic TOPIC", "Only with this topic")] = None,
+    kind: Annotated[Text, option("--kind KIND", "Search decision, action or summary")] = None,
+    min_importance: Annotated[int | None, option("--min-importance N", "Only from this importance on")] = None,
+    count: Annotated[bool, option("--stat", "Count entries by agent and date")] = False,
 ) -> int:
     """List entries, newest first, or find some.
 
@@ -113,7 +96,6 @@ def memory_list(
       scopes memory list postgres --kind decision
       scopes memory list --stat
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     if count:
         return invocation.show(stats(repository))
@@ -125,10 +107,10 @@ def memory_list(
 
 
 def memory_context(
-    context: typer.Context,
+    invocation: Invocation,
     limit: Limit = None,
     agent: OnlyAgent = None,
-    max_characters: Annotated[int, typer.Option("--max-chars", metavar="N", help="Its size at most")] = MAX_CHARACTERS,
+    max_characters: Annotated[int, option("--max-chars N", "Its size at most")] = MAX_CHARACTERS,
 ) -> int:
     """Print the memory as context for an agent.
 
@@ -139,7 +121,6 @@ def memory_context(
       scopes memory context
       scopes memory context --agent codex -n 5
     """
-    invocation: Invocation = context.obj
     result = run_context(
         invocation.repository(),
         max_characters=max_characters,
@@ -150,7 +131,7 @@ def memory_context(
     return invocation.show(result)
 
 
-def memory_actions(context: typer.Context, include_done: All = False) -> int:
+def memory_actions(invocation: Invocation, include_done: All = False) -> int:
     """List what is still to do.
 
     With --all also what is done.
@@ -159,15 +140,12 @@ def memory_actions(context: typer.Context, include_done: All = False) -> int:
       scopes memory actions
       scopes memory actions -a --json
     """
-    invocation: Invocation = context.obj
     return invocation.show(list_actions(invocation.repository(), include_done=include_done))
 
 
 def memory_done(
-    context: typer.Context,
-    actions: Annotated[
-        list[str], typer.Argument(metavar="ACTION...", help="The action items: their ids, as in memory actions")
-    ],
+    invocation: Invocation,
+    actions: Annotated[list[str], argument("ACTION...", "The action items: their ids, as in memory actions")],
 ) -> int:
     """Mark action items as done.
 
@@ -175,20 +153,17 @@ def memory_done(
       scopes memory done m12.1
       scopes memory done m12.1 m12.2
     """
-    invocation: Invocation = context.obj
     if len(actions) == 1:
         return invocation.show(done(invocation.repository(), actions[0], dry_run=invocation.dry_run))
     return invocation.stream(_walk_done(invocation, actions))
 
 
 def memory_prune(
-    context: typer.Context,
-    older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="WHEN", help="Delete older ones: '90 days'")
-    ] = None,
-    max_entries: Annotated[int | None, typer.Option("--max", metavar="N", help="Delete all but the newest N")] = None,
+    invocation: Invocation,
+    older_than: Annotated[Text, option("--older-than WHEN", "Delete older ones: '90 days'")] = None,
+    max_entries: Annotated[int | None, option("--max N", "Delete all but the newest N")] = None,
     keep_importance: Annotated[
-        int | None, typer.Option("--keep-importance", metavar="N", help="Keep those of at least this importance")
+        int | None, option("--keep-importance N", "Keep those of at least this importance")
     ] = None,
 ) -> int:
     """Delete old memory entries, but no conversation.
@@ -197,7 +172,6 @@ def memory_prune(
       scopes memory prune --older-than '1 year' --keep-importance 8 --dry-run
       scopes memory prune --max 500
     """
-    invocation: Invocation = context.obj
     result = prune(
         invocation.repository(),
         older_than=older_than,

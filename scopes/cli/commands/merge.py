@@ -5,24 +5,22 @@ from __future__ import annotations
 from shlex import quote
 from typing import Annotated, TypeAlias
 
-import typer
-
-from scopes.cli.arguments import (
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     LATEST,
     Abort,
     Continue,
     Reason,
     Skip,
+    Text,
     TextOption,
+    Texts,
     WhereBranch,
+    argument,
     author_of,
-    find_conversation,
-    read_where,
-    split_branch,
-    split_place,
-    split_source,
+    option,
 )
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import find_conversation, read_where, split_branch, split_place, split_source
 from scopes.conversation.merge import (
     MergeOptions,
     abort_merge,
@@ -50,36 +48,25 @@ from scopes.history.names import list_branch_tips, resolve_conversation, resolve
 from scopes.store.repository import Repository
 
 REQUEST = "mr/"
-Target: TypeAlias = Annotated[
-    str | None, typer.Option("--target", metavar="BRANCH", help="Where to (default: the active branch)")
-]
-RequestWords: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="[CONV] NUMBER", help="The merge request: its number, or its id")
-]
+Target: TypeAlias = Annotated[Text, option("--target BRANCH", "Where to (default: the active branch)")]
+RequestWords: TypeAlias = Annotated[Texts, argument("[CONV] NUMBER", "The merge request: its number, or its id")]
 
 
 def merge(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[CONV] [SOURCE]", help="The branch, merge request or conversation to merge"),
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[CONV] [SOURCE]", "The branch, merge request or conversation to merge")] = None,
     message: TextOption = None,
     go_on: Continue = False,
     abort: Abort = False,
-    source: Annotated[str | None, typer.Option("--source", metavar="BRANCH", help="The branch to merge")] = None,
+    source: Annotated[Text, option("--source BRANCH", "The branch to merge")] = None,
     target: Target = None,
-    strategy: Annotated[
-        str | None, typer.Option("--strategy", metavar="NAME", help="automatic, ours, theirs or manual")
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop for files that both sides changed, too")] = False,
-    no_ff: Annotated[bool, typer.Option("--no-ff", help="Make a merge message in any case")] = False,
-    allow_unrelated: Annotated[
-        bool, typer.Option("--allow-unrelated", help="Merge histories that share no message")
-    ] = False,
+    strategy: Annotated[Text, option("--strategy NAME", "automatic, ours, theirs or manual")] = None,
+    strict: Annotated[bool, option("--strict", "Stop for files that both sides changed, too")] = False,
+    no_ff: Annotated[bool, option("--no-ff", "Make a merge message in any case")] = False,
+    allow_unrelated: Annotated[bool, option("--allow-unrelated", "Merge histories that share no message")] = False,
     branch: WhereBranch = None,
-    request: Annotated[bool, typer.Option("--request", hidden=True)] = False,
-    no_edit: Annotated[bool, typer.Option("--no-edit", hidden=True)] = False,  # noqa: ARG001 - git's, and the default
+    request: Annotated[bool, option("--request", hidden=True)] = False,
+    no_edit: Annotated[bool, option("--no-edit", hidden=True)] = False,  # noqa: ARG001 - git's, and the default
 ) -> int:
     """Merge a branch, or bring back its conclusion.
 
@@ -92,7 +79,6 @@ def merge(
       scopes merge mr/3
       scopes merge --continue
     """
-    invocation: Invocation = context.obj
     options = MergeOptions(
         strategy=strategy or "automatic", fast_forward=not no_ff, strict=strict, allow_unrelated=allow_unrelated,
         message=message,
@@ -151,15 +137,13 @@ def _split_merge(repository: Repository, words: list[str], source: str | None) -
 
 
 def rebase(
-    context: typer.Context,
-    where: Annotated[str, typer.Argument(metavar="WHERE", help="The branch that is moved")] = LATEST,
+    invocation: Invocation,
+    where: Annotated[str, argument("WHERE", "The branch that is moved")] = LATEST,
     go_on: Continue = False,
     skip: Skip = False,
     abort: Abort = False,
-    onto: Annotated[
-        str | None, typer.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2, an id")
-    ] = None,
-    from_base: Annotated[bool, typer.Option("--from-base", help="All messages since the merge base, as git")] = False,
+    onto: Annotated[Text, option("--onto MESSAGE", "The new base: a branch, main~2, an id")] = None,
+    from_base: Annotated[bool, option("--from-base", "All messages since the merge base, as git")] = False,
     branch: WhereBranch = None,
 ) -> int:
     """Move a branch's own messages onto another base.
@@ -170,7 +154,6 @@ def rebase(
       scopes rebase try --onto main
       scopes rebase --continue
     """
-    invocation: Invocation = context.obj
     step = _step(begin=onto is not None, go_on=go_on, skip=skip, abort=abort, missing="no new base given: --onto")
     if from_base and onto is None:
         raise Invalid("--from-base needs --onto", hint=f"leave it out with --{step}")
@@ -187,10 +170,9 @@ def rebase(
 
 
 def cherry_pick(
-    context: typer.Context,
+    invocation: Invocation,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[WHERE] MESSAGE", help="Where to copy to, and the messages: ids, fix~2 or tags"),
+        Texts, argument("[WHERE] MESSAGE", "Where to copy to, and the messages: ids, fix~2 or tags")
     ] = None,
     go_on: Continue = False,
     skip: Skip = False,
@@ -205,7 +187,6 @@ def cherry_pick(
       scopes cherry-pick try~1
       scopes cherry-pick conv-001/main fq7x2m 9ce2kd
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     if go_on or skip or abort:
         place, messages = ([*(words or ()), LATEST][0], [*(words or ())][1:])
@@ -260,14 +241,12 @@ def _step(*, begin: bool, go_on: bool, skip: bool, abort: bool, missing: str) ->
 
 
 def mr_open(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[CONV] [BRANCH]", help="The branch (default: the active one)")
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[CONV] [BRANCH]", "The branch (default: the active one)")] = None,
     message: TextOption = None,
-    target: Annotated[str, typer.Option("--target", metavar="BRANCH", help="Where to (default: main)")] = "main",
-    source: Annotated[str | None, typer.Option("--source", hidden=True)] = None,
-    title: Annotated[str | None, typer.Option("--title", hidden=True)] = None,
+    target: Annotated[str, option("--target BRANCH", "Where to (default: main)")] = "main",
+    source: Annotated[Text, option("--source", hidden=True)] = None,
+    title: Annotated[Text, option("--title", hidden=True)] = None,
 ) -> int:
     """Ask for a branch to be merged.
 
@@ -277,7 +256,6 @@ def mr_open(
       scopes mr open try -m 'Use SQLite'
       scopes mr open conv-001 try --target main
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     place, names = split_place(repository, words or ())
     conversation, branch = split_branch(place, source)
@@ -301,11 +279,9 @@ def mr_open(
 
 
 def mr_list(
-    context: typer.Context,
-    conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
-    ] = None,
-    state: Annotated[str | None, typer.Option("--state", metavar="STATE", help="open, merged, closed or all")] = None,
+    invocation: Invocation,
+    conversation: Annotated[Text, argument("[CONV]", "The conversation (default: all)")] = None,
+    state: Annotated[Text, option("--state STATE", "open, merged, closed or all")] = None,
 ) -> int:
     """List merge requests, newest first.
 
@@ -315,30 +291,27 @@ def mr_list(
       scopes mr
       scopes mr list --state all
     """
-    invocation: Invocation = context.obj
     return invocation.show(list_merge_requests(invocation.repository(), conversation, state=state))
 
 
-def mr_show(context: typer.Context, words: RequestWords = None) -> int:
+def mr_show(invocation: Invocation, words: RequestWords = None) -> int:
     """Show a request, and what its merge would do.
 
     Examples:
       scopes mr show 3
       scopes show mr/3
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(show_merge_request(repository, *_split_request(repository, words)))
 
 
-def mr_close(context: typer.Context, words: RequestWords = None, reason: Reason = "") -> int:
+def mr_close(invocation: Invocation, words: RequestWords = None, reason: Reason = "") -> int:
     """Close a merge request without merging.
 
     Examples:
       scopes mr close 3 --reason 'not needed'
       scopes mr close conv-001 3
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     conversation, name = _split_request(repository, words)
     author = author_of(invocation, None, None)

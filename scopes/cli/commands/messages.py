@@ -6,8 +6,6 @@ import re
 from shlex import quote
 from typing import Annotated
 
-import typer
-
 from scopes.cli.append_input import (
     Fields,
     LineReader,
@@ -18,21 +16,23 @@ from scopes.cli.append_input import (
     refuse_blank,
     walk_documents,
 )
-from scopes.cli.arguments import (
+from scopes.cli.input import STANDARD_INPUT, has_piped_input
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     LATEST,
     Data,
     OnBranch,
     Reason,
+    Text,
     TextOption,
+    Texts,
+    argument,
     author_of,
     choose_text,
-    find_messages,
-    is_whole_conversation,
+    option,
     read_data,
-    read_where,
 )
-from scopes.cli.input import STANDARD_INPUT, has_piped_input
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import find_messages, is_whole_conversation, read_where
 from scopes.conversation.append import MessageAppended, append_to
 from scopes.conversation.append import amend as run_amend
 from scopes.conversation.append import retract as run_retract
@@ -55,35 +55,21 @@ _HEAD = "HEAD"  # of --from: the branch begins at the tip of the active one
 
 
 def append(
-    context: typer.Context,
-    first: Annotated[
-        str | None, typer.Argument(metavar="[WHERE]", help="The conversation or branch (default: @)")
-    ] = None,
-    second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The text; - is standard input")] = None,
+    invocation: Invocation,
+    first: Annotated[Text, argument("[WHERE]", "The conversation or branch (default: @)")] = None,
+    second: Annotated[Text, argument("[TEXT]", "The text; - is standard input")] = None,
     text_option: TextOption = None,
     branch: OnBranch = None,
     data: Data = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="MESSAGE", help="Create the branch of -b here (HEAD: at the tip)")
-    ] = None,
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="decision, method, priority, analysis, prompt, ...")
-    ] = "plain",
-    topic: Annotated[
-        str | None, typer.Option("--topic", metavar="TOPIC", help="What the decision, method, ... is about")
-    ] = None,
-    to: Annotated[list[str] | None, typer.Option("--to", metavar="AGENT", help="Who it is for")] = None,
-    reply_to: Annotated[
-        str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
-    ] = None,
-    time: Annotated[str | None, typer.Option("--time", metavar="TIME", help="Its time (default: now)")] = None,
-    lines: Annotated[
-        str | None, typer.Option("--jsonl", metavar="FILE", help="A message for each line; - is standard input")
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="With --jsonl: refuse a key that no message has")] = False,
-    binary: Annotated[
-        str | None, typer.Option("--binary", metavar="TYPE", help="Standard input is a file of this media type")
-    ] = None,
+    start: Annotated[Text, option("--from MESSAGE", "Create the branch of -b here (HEAD: at the tip)")] = None,
+    kind: Annotated[str, option("--kind KIND", "decision, method, priority, analysis, prompt, ...")] = "plain",
+    topic: Annotated[Text, option("--topic TOPIC", "What the decision, method, ... is about")] = None,
+    to: Annotated[Texts, option("--to AGENT", "Who it is for")] = None,
+    reply_to: Annotated[Text, option("--reply-to MESSAGE", "The message that it answers")] = None,
+    time: Annotated[Text, option("--time TIME", "Its time (default: now)")] = None,
+    lines: Annotated[Text, option("--jsonl FILE", "A message for each line; - is standard input")] = None,
+    strict: Annotated[bool, option("--strict", "With --jsonl: refuse a key that no message has")] = False,
+    binary: Annotated[Text, option("--binary TYPE", "Standard input is a file of this media type")] = None,
 ) -> int:
     """Add a message, or many as JSON lines.
 
@@ -97,7 +83,6 @@ def append(
       scopes append -b try --from main~3 'What if SQLite?'
       scopes append conv-001 --jsonl messages.jsonl
     """
-    invocation: Invocation = context.obj
     if lines is not None and any(each is not None for each in (text_option, data, topic, binary, invocation.actor)):
         problem = "--jsonl cannot be combined with TEXT, --as, --data, --topic or --binary"
         raise Invalid(problem, hint="set author and text in each line")
@@ -205,10 +190,10 @@ def _append_to_new(
 
 
 def amend(
-    context: typer.Context,
-    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, a place or a tag")],
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The new text; - is standard input")] = None,
-    other: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    invocation: Invocation,
+    message: Annotated[str, argument("MESSAGE", "The message: an id, a place or a tag")],
+    text: Annotated[Text, argument("[TEXT]", "The new text; - is standard input")] = None,
+    other: Annotated[Text, argument(hidden=True)] = None,
     text_option: TextOption = None,
     data: Data = None,
 ) -> int:
@@ -221,7 +206,6 @@ def amend(
       scopes amend fq7x2m 'Start with the session'
       scopes amend main~2 -m 'typo mended'
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     words = [word for word in (message, text, other) if word is not None]
     if text_option is None and len(words) < 2:
@@ -238,8 +222,8 @@ def amend(
 
 
 def retract(
-    context: typer.Context,
-    words: Annotated[list[str], typer.Argument(metavar="MESSAGE", help="The messages: ids, places or tags")],
+    invocation: Invocation,
+    words: Annotated[list[str], argument("MESSAGE", "The messages: ids, places or tags")],
     reason: Reason = "",
 ) -> int:
     """Mark messages as taken back.
@@ -251,7 +235,6 @@ def retract(
       scopes retract fq7x2m --reason 'wrong branch'
       scopes retract main~1
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     author = author_of(invocation, None, None)
     for place, message in find_messages(repository, words):

@@ -7,26 +7,25 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, Any, TypeAlias
 
-import typer
-
-from scopes.cli.arguments import (
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     LATEST,
     All,
     Confidence,
     Data,
+    LatestScope,
     OnlyAgent,
     Queue,
     Reason,
-    ScopeOrLatestArgument,
+    Text,
     To,
+    argument,
     author_of,
-    conversation_comes_first,
-    find_conversation,
+    option,
     read_confidence,
     read_fields,
-    split_branch,
 )
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import conversation_comes_first, find_conversation, split_branch
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
 from scopes.history.names import Revision
@@ -40,32 +39,26 @@ from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, 
 from scopes.store.repository import Repository
 
 ScopeOrProposal: TypeAlias = Annotated[
-    str, typer.Argument(metavar="[CONV]", help="The conversation or CONV/BRANCH, if several have such a proposal")
+    str, argument("[CONV]", "The conversation or CONV/BRANCH, if several have such a proposal")
 ]
-ProposalAfterScope: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="ID", help="The proposal: its id or a unique prefix", show_default=False)
-]
+ProposalAfterScope: TypeAlias = Annotated[Text, argument("ID", "The proposal: its id or a unique prefix")]
 Texts: TypeAlias = list[str] | None
 
 
 def proposals_create(
-    context: typer.Context,
+    invocation: Invocation,
     words: Annotated[
         list[str],
-        typer.Argument(
-            metavar="[WHERE] TYPE/ID FIELD=VALUE...",
-            help="The branch (default: of the newest conversation), the entity, and new values; FIELD+=VALUE adds",
+        argument(
+            "[WHERE] TYPE/ID FIELD=VALUE...",
+            "The branch (default: of the newest conversation), the entity, and new values; FIELD+=VALUE adds",
         ),
     ],
-    delete: Annotated[Texts, typer.Option("--delete", metavar="FIELD", help="Remove the value of a field")] = None,
-    before: Annotated[
-        Texts, typer.Option("--before", metavar="FIELD=VALUE", help="The value now; another one refuses it")
-    ] = None,
-    rationale: Annotated[str | None, typer.Option("--rationale", metavar="TEXT", help="Why it should change")] = None,
+    delete: Annotated[Texts, option("--delete FIELD", "Remove the value of a field")] = None,
+    before: Annotated[Texts, option("--before FIELD=VALUE", "The value now; another one refuses it")] = None,
+    rationale: Annotated[Text, option("--rationale TEXT", "Why it should change")] = None,
     confidence: Confidence = None,
-    expires: Annotated[
-        str | None, typer.Option("--expires", metavar="WHEN", help="When it expires: 7d, or a date")
-    ] = None,
+    expires: Annotated[Text, option("--expires WHEN", "When it expires: 7d, or a date")] = None,
     to: To = None,
     queue: Queue = False,
     data: Data = None,
@@ -79,7 +72,6 @@ def proposals_create(
       scopes proposals create @ task/42 state=done --rationale 'tests pass'
       scopes proposals create @ task/42 tags+=urgent --to @review
     """
-    invocation: Invocation = context.obj
     if queue and not to:
         raise Invalid("--queue is for a proposal that is sent", hint="add --to")
     has_place = len(words) > 1 and "=" not in words[0] and "=" not in words[1]
@@ -105,13 +97,11 @@ def proposals_create(
 
 
 def proposals_list(
-    context: typer.Context,
-    where: ScopeOrLatestArgument = LATEST,
+    invocation: Invocation,
+    where: LatestScope = LATEST,
     include_closed: All = False,
     agent: OnlyAgent = None,
-    state: Annotated[
-        str | None, typer.Option("--state", metavar="STATE", help="pending, accepted, rejected, applied, ...")
-    ] = None,
+    state: Annotated[Text, option("--state STATE", "pending, accepted, rejected, applied, ...")] = None,
 ) -> int:
     """List proposals, open ones first.
 
@@ -121,24 +111,22 @@ def proposals_list(
       scopes proposals
       scopes proposals list -a --agent bot
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(list_proposals(repository, where, state=state, agent=agent, include_closed=include_closed))
 
 
-def proposals_show(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+def proposals_show(invocation: Invocation, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
     """Show a proposal, and how it got there.
 
     Examples:
       scopes proposals show 7d2e
       scopes show 7d2e
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     return invocation.show(show_proposal(repository, *_split_scope(repository, first, second)))
 
 
-def proposals_test(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+def proposals_test(invocation: Invocation, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
     """Show what applying it would change.
 
     The exit code is 3 if a field has another value than the proposal expects.
@@ -147,19 +135,18 @@ def proposals_test(context: typer.Context, first: ScopeOrProposal, second: Propo
       scopes proposals test 7d2e
       scopes proposals test 7d2e --json
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     where, name = _split_scope(repository, first, second)
     return invocation.show(try_proposal(repository, where, name, author=author_of(invocation)))
 
 
 def proposals_accept(
-    context: typer.Context,
+    invocation: Invocation,
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
     reason: Reason = "",
-    values: Annotated[Texts, typer.Option("--set", metavar="FIELD=VALUE", help="Another value than proposed")] = None,
-    no_apply: Annotated[bool, typer.Option("--no-apply", help="Leave that to proposals apply")] = False,
+    values: Annotated[Texts, option("--set FIELD=VALUE", "Another value than proposed")] = None,
+    no_apply: Annotated[bool, option("--no-apply", "Leave that to proposals apply")] = False,
 ) -> int:
     """Accept a proposal, and apply it.
 
@@ -170,7 +157,6 @@ def proposals_accept(
       scopes proposals accept 7d2e
       scopes proposals accept 7d2e --set state=review
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     changed = parse_values("--set", values)
     where, name = _split_scope(repository, first, second)
@@ -183,11 +169,8 @@ def proposals_accept(
 
 
 def proposals_reject(
-    context: typer.Context,
-    reason: Annotated[
-        str,
-        typer.Option("--reason", metavar="REASON", help="incorrect-analysis, poor-timing, ..., or a text"),
-    ],
+    invocation: Invocation,
+    reason: Annotated[str, option("--reason REASON", "incorrect-analysis, poor-timing, ..., or a text")],
     first: ScopeOrProposal,
     second: ProposalAfterScope = None,
 ) -> int:
@@ -200,7 +183,6 @@ def proposals_reject(
       scopes proposals reject 7d2e --reason poor-timing
       scopes proposals reject 7d2e --reason 'not now'
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     where, name = _split_scope(repository, first, second)
     is_known = reason.strip().lower().replace("_", "-") in REJECTION_REASONS
@@ -215,7 +197,7 @@ def proposals_reject(
     return invocation.show(result)
 
 
-def proposals_apply(context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
+def proposals_apply(invocation: Invocation, first: ScopeOrProposal, second: ProposalAfterScope = None) -> int:
     """Apply an accepted proposal.
 
     If a field has another value than the proposal expects, nothing is changed (exit code 3).
@@ -224,14 +206,13 @@ def proposals_apply(context: typer.Context, first: ScopeOrProposal, second: Prop
       scopes proposals apply 7d2e
       scopes proposals apply 7d2e --dry-run
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     where, name = _split_scope(repository, first, second)
     return invocation.show(apply_proposal(repository, where, name, author=author_of(invocation)))
 
 
 def proposals_rollback(
-    context: typer.Context, first: ScopeOrProposal, second: ProposalAfterScope = None, reason: Reason = ""
+    invocation: Invocation, first: ScopeOrProposal, second: ProposalAfterScope = None, reason: Reason = ""
 ) -> int:
     """Take back an applied proposal.
 
@@ -241,7 +222,6 @@ def proposals_rollback(
       scopes proposals rollback 7d2e --reason 'tests fail'
       scopes proposals rollback 7d2e --dry-run
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     where, name = _split_scope(repository, first, second)
     return invocation.show(rollback_proposal(repository, where, name, author=author_of(invocation), reason=reason))

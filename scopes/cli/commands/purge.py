@@ -8,11 +8,9 @@ from functools import partial
 from shlex import quote
 from typing import Annotated, Final
 
-import typer
-
-from scopes.cli.arguments import Continue
 from scopes.cli.commands.secrets import find_elsewhere, finders_of
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import Continue, Text, Texts, argument, option
 from scopes.cli.places import places_of
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound, Refused
@@ -31,28 +29,19 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 def purge(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[CONV] [MESSAGE...]", help="The messages; without any the whole conversation"),
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[CONV] [MESSAGE...]", "The messages; without any the whole conversation")] = None,
     go_on: Continue = False,
-    whole: Annotated[bool, typer.Option("--whole", help="All of CONV, where nobody can be asked")] = False,
-    file: Annotated[
-        str | None, typer.Option("--file", metavar="PATH", help="The content of this file, in all messages")
-    ] = None,
-    query: Annotated[
-        str | None, typer.Option("--search", metavar="QUERY", help="All messages that a search finds")
-    ] = None,
-    secret: Annotated[str | None, typer.Option("--secret", metavar="ID", help="All that has this secret")] = None,
-    older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="WHEN", help="All conversations without a newer message")
-    ] = None,
-    records: Annotated[list[str] | None, typer.Option("--record", hidden=True)] = None,
-    offers: Annotated[bool, typer.Option("--offers", hidden=True)] = False,
-    accept: Annotated[bool, typer.Option("--accept", hidden=True)] = False,
-    decline: Annotated[bool, typer.Option("--decline", hidden=True)] = False,
-    source: Annotated[str | None, typer.Option("--from", hidden=True)] = None,
+    whole: Annotated[bool, option("--whole", "All of CONV, where nobody can be asked")] = False,
+    file: Annotated[Text, option("--file PATH", "The content of this file, in all messages")] = None,
+    query: Annotated[Text, option("--search QUERY", "All messages that a search finds")] = None,
+    secret: Annotated[Text, option("--secret ID", "All that has this secret")] = None,
+    older_than: Annotated[Text, option("--older-than WHEN", "All conversations without a newer message")] = None,
+    records: Annotated[Texts, option("--record", hidden=True)] = None,
+    offers: Annotated[bool, option("--offers", hidden=True)] = False,
+    accept: Annotated[bool, option("--accept", hidden=True)] = False,
+    decline: Annotated[bool, option("--decline", hidden=True)] = False,
+    source: Annotated[Text, option("--from", hidden=True)] = None,
 ) -> int:
     """Remove messages, files or secrets for good.
 
@@ -65,7 +54,6 @@ def purge(
       scopes purge conv-001 fq7x2m
       scopes purge --older-than '2 years' --dry-run
     """
-    invocation: Invocation = context.obj
     conversation, messages = (words[0], words[1:]) if words else (None, [])
     things = {
         "messages": bool(words) and not (file or query), "--file": file is not None, "--search": query is not None,

@@ -9,25 +9,22 @@ from dataclasses import replace
 from shlex import quote
 from typing import Annotated
 
-import typer
-
-from scopes.cli.arguments import (
+from scopes.cli.command_line import after_separator
+from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
     ALL_PROJECTS,
     LATEST,
     Limit,
     OfProjects,
     OnlyAgent,
     Since,
+    Text,
+    Texts,
     Until,
-    find_conversation,
-    is_path,
-    names_revision,
-    refuse_swapped,
-    replace_head,
-    split_messages,
+    argument,
+    option,
 )
-from scopes.cli.command_line import after_separator
-from scopes.cli.invocation import Invocation
+from scopes.cli.words import find_conversation, is_path, names_revision, refuse_swapped, replace_head, split_messages
 from scopes.errors import Invalid, NotFound
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
@@ -38,35 +35,22 @@ _ALL = 1_000_000_000
 
 
 def log(
-    context: typer.Context,
-    where: Annotated[
-        str | None, typer.Argument(metavar="[WHERE|A..B]", help="A conversation, branch, message or range (default: @)")
-    ] = None,
-    rest: Annotated[
-        list[str] | None, typer.Argument(metavar="-- PATH", help="Only what touched this file or directory")
-    ] = None,
+    invocation: Invocation,
+    where: Annotated[Text, argument("[WHERE|A..B]", "A conversation, branch, message or range (default: @)")] = None,
+    rest: Annotated[Texts, argument("-- PATH", "Only what touched this file or directory")] = None,
     limit: Limit = None,
-    include_all: Annotated[bool, typer.Option("-a", "--all", help="All branches")] = False,
+    include_all: Annotated[bool, option("-a, --all", "All branches")] = False,
     since: Since = None,
     until: Until = None,
-    patch: Annotated[bool, typer.Option("-p", "--patch", help="In full: reasoning, input and output of calls")] = False,
-    oneline: Annotated[bool, typer.Option("--oneline", help="One line for each message")] = False,
-    graph: Annotated[bool, typer.Option("--graph", help="Draw the branches beside the messages")] = False,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
-    author: Annotated[
-        list[str] | None, typer.Option("--author", metavar="AGENT", help="Only messages of this author")
-    ] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind: prompt, answer, decision, ...")
-    ] = None,
-    grep: Annotated[
-        list[str] | None,
-        typer.Option("--grep", metavar="PATTERN", help="Only where it matches; lower case matches any"),
-    ] = None,
-    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", hidden=True)] = False,
-    commit: Annotated[
-        str | None, typer.Option("--commit", metavar="REV", help="Only the turns that made this commit")
-    ] = None,
+    patch: Annotated[bool, option("-p, --patch", "In full: reasoning, input and output of calls")] = False,
+    oneline: Annotated[bool, option("--oneline", "One line for each message")] = False,
+    graph: Annotated[bool, option("--graph", "Draw the branches beside the messages")] = False,
+    reverse: Annotated[bool, option("--reverse", "Oldest first")] = False,
+    author: Annotated[Texts, option("--author AGENT", "Only messages of this author")] = None,
+    kind: Annotated[Texts, option("--kind KIND", "Only this kind: prompt, answer, decision, ...")] = None,
+    grep: Annotated[Texts, option("--grep PATTERN", "Only where it matches; lower case matches any")] = None,
+    ignore_case: Annotated[bool, option("-i, --ignore-case", hidden=True)] = False,
+    commit: Annotated[Text, option("--commit REV", "Only the turns that made this commit")] = None,
 ) -> int:
     """Show the messages of a branch.
 
@@ -79,7 +63,6 @@ def log(
       scopes log main..try --oneline
       scopes log -- src/session.py
     """
-    invocation: Invocation = context.obj
     from scopes.conversation.log import LogFilter, parse_kinds
     from scopes.conversation.log import log as run_log
 
@@ -141,14 +124,10 @@ def _read_places(invocation: Invocation, words: Sequence[str]) -> str:
 
 
 def cat(
-    context: typer.Context,
-    words: Annotated[
-        list[str], typer.Argument(metavar="MESSAGE", help="A message id, a place such as main~2, a tag, or a call")
-    ],
-    raw: Annotated[bool, typer.Option("--raw", help="The stored JSON, byte for byte")] = False,
-    original: Annotated[
-        bool, typer.Option("--original", help="The records it was imported from, byte for byte")
-    ] = False,
+    invocation: Invocation,
+    words: Annotated[list[str], argument("MESSAGE", "A message id, a place such as main~2, a tag, or a call")],
+    raw: Annotated[bool, option("--raw", "The stored JSON, byte for byte")] = False,
+    original: Annotated[bool, option("--original", "The records it was imported from, byte for byte")] = False,
 ) -> int:
     """Print messages, and nothing else.
 
@@ -159,7 +138,6 @@ def cat(
       scopes cat conv-001/main~2 --raw
       scopes cat toolu_01ARVFKW --original
     """
-    invocation: Invocation = context.obj
     from scopes.conversation.show import cat as run_cat
     from scopes.conversation.show import read_original
 
@@ -177,26 +155,20 @@ def cat(
 
 
 def search(
-    context: typer.Context,
-    words: Annotated[
-        list[str], typer.Argument(metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, and fields')
-    ],
+    invocation: Invocation,
+    words: Annotated[list[str], argument("QUERY", 'Words, "a phrase", pref*, AND, OR, NOT, and fields')],
     limit: Limit = None,
     since: Since = None,
     until: Until = None,
     project: OfProjects = None,
     agent: OnlyAgent = None,
-    where: Annotated[str | None, typer.Option("--in", metavar="WHERE", help="Only this conversation or branch")] = None,
-    any_word: Annotated[bool, typer.Option("--any", help="Any of the words, best first")] = False,
-    regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression")] = False,
-    newest: Annotated[bool, typer.Option("--newest", help="Newest first, not best first")] = False,
-    around: Annotated[
-        int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after each")
-    ] = 0,
-    count: Annotated[bool, typer.Option("--count", help="Print only the number found")] = False,
-    remote: Annotated[
-        str | None, typer.Option("--remote", metavar="REMOTE", help="Ask this remote: titles, or a team database")
-    ] = None,
+    where: Annotated[Text, option("--in WHERE", "Only this conversation or branch")] = None,
+    any_word: Annotated[bool, option("--any", "Any of the words, best first")] = False,
+    regex: Annotated[bool, option("--regex", "QUERY is a regular expression")] = False,
+    newest: Annotated[bool, option("--newest", "Newest first, not best first")] = False,
+    around: Annotated[int, option("--context N", "Show N messages before and after each", least=0)] = 0,
+    count: Annotated[bool, option("--count", "Print only the number found")] = False,
+    remote: Annotated[Text, option("--remote REMOTE", "Ask this remote: titles, or a team database")] = None,
 ) -> int:
     r"""Find messages, calls and results.
 
@@ -210,7 +182,6 @@ def search(
       scopes search 'kind:decision'
       scopes search --regex 'TODO\(\w+\)'
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     limit = limit if limit is not None else _ON_A_TERMINAL if invocation.stdout.isatty() else _ALL
     if remote is not None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-import typer
-
 from scopes.cli.commands.share import AsBranches
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import Text, argument, option
 from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.result import Note
 from scopes.sync.addresses import parse_address
@@ -16,13 +15,13 @@ from scopes.sync.change_remotes import RemoteChanged, add_remote, remove_remote,
 from scopes.sync.edit_remotes import rename_remote, set_remote_address
 from scopes.sync.remotes import resolve_remote
 
-RemoteName: TypeAlias = Annotated[str, typer.Argument(metavar="REMOTE", help="The name of the remote")]
+RemoteName: TypeAlias = Annotated[str, argument("REMOTE", "The name of the remote")]
 
 
 def remote_add(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for it here, such as origin")],
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")],
+    invocation: Invocation,
+    name: Annotated[str, argument("NAME", "A name for it here, such as origin")],
+    address: Annotated[str, argument("ADDRESS", "https://..., ssh://..., HOST:PATH or a directory")],
     as_branches: AsBranches = False,
 ) -> int:
     """Add a repository to share through.
@@ -34,7 +33,6 @@ def remote_add(
       scopes remote add origin git@example.com:team/talks.git
       scopes remote add disk /mnt/talks.git
     """
-    invocation: Invocation = context.obj
     checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
     repository = invocation.repository(create=True)
     with connect(invocation) as connection:
@@ -46,7 +44,7 @@ def remote_add(
     return invocation.show(result)
 
 
-def remote_list(context: typer.Context) -> int:
+def remote_list(invocation: Invocation) -> int:
     """List the remotes.
 
     Examples:
@@ -54,16 +52,15 @@ def remote_list(context: typer.Context) -> int:
       scopes remote -v
       scopes show origin
     """
-    invocation: Invocation = context.obj
     return invocation.show(show_remotes(invocation.repository()))
 
 
 def remote_set_url(
-    context: typer.Context,
+    invocation: Invocation,
     name: RemoteName,
-    address: Annotated[str | None, typer.Argument(metavar="[ADDRESS]", help="The new address")] = None,
-    new: Annotated[str | None, typer.Option("--name", metavar="NEW", help="Rename it")] = None,
-    rename: Annotated[bool, typer.Option("--rename", hidden=True)] = False,
+    address: Annotated[Text, argument("[ADDRESS]", "The new address")] = None,
+    new: Annotated[Text, option("--name NEW", "Rename it")] = None,
+    rename: Annotated[bool, option("--rename", hidden=True)] = False,
 ) -> int:
     """Change the address or the name of a remote.
 
@@ -74,7 +71,6 @@ def remote_set_url(
       scopes remote set-url origin https://example.com/talks.git
       scopes remote rename origin team
     """
-    invocation: Invocation = context.obj
     if rename:
         address, new = None, address
     if (address is None) == (new is None):
@@ -87,14 +83,13 @@ def remote_set_url(
         return invocation.show(set_remote_address(repository, name, checked, connection))
 
 
-def remote_remove(context: typer.Context, name: RemoteName) -> int:
+def remote_remove(invocation: Invocation, name: RemoteName) -> int:
     """Remove a remote, and nothing on it.
 
     Examples:
       scopes remote remove origin
       scopes remote remove origin --dry-run
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     if invocation.dry_run:
         found = resolve_remote(repository, name)

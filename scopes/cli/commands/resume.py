@@ -6,11 +6,9 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from scopes.cli.arguments import read_where
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import tokenizer_for
+from scopes.cli.options import Text, argument, option, tokenizer_for
+from scopes.cli.words import read_where
 from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.handover.agent_programs import PROGRAMS
 from scopes.handover.checkout import CheckedOut, CheckoutRequest, checkout, plan_checkout
@@ -25,18 +23,13 @@ if TYPE_CHECKING:
 
 
 def resume(
-    context: typer.Context,
-    where: Annotated[
-        str | None,
-        typer.Argument(metavar="[WHERE]", help="The conversation or branch (default: @)", show_default=False),
-    ] = None,
-    agent: Annotated[str | None, typer.Option("--in", metavar="AGENT", help="Go on in this agent instead")] = None,
-    prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What to ask at once")] = "",
-    directory: Annotated[
-        str | None, typer.Option("--directory", metavar="DIR", help="Where the agent works (default: as before)")
-    ] = None,
-    new: Annotated[bool, typer.Option("--new", help="A new session, even if its own is there")] = False,
-    only_print: Annotated[bool, typer.Option("--print", help="Make ready, print the command, start nothing")] = False,
+    invocation: Invocation,
+    where: Annotated[Text, argument("[WHERE]", "The conversation or branch (default: @)")] = None,
+    agent: Annotated[Text, option("--in AGENT", "Go on in this agent instead")] = None,
+    prompt: Annotated[str, option("--prompt TEXT", "What to ask at once")] = "",
+    directory: Annotated[Text, option("--directory DIR", "Where the agent works (default: as before)")] = None,
+    new: Annotated[bool, option("--new", "A new session, even if its own is there")] = False,
+    only_print: Annotated[bool, option("--print", "Make ready, print the command, start nothing")] = False,
 ) -> int:
     """Go on with a conversation in its agent.
 
@@ -50,7 +43,6 @@ def resume(
       scopes resume @/try --in codex
       scopes resume --dry-run
     """
-    invocation: Invocation = context.obj
     only_print = only_print or invocation.dry_run or invocation.wants_data
     only_print = only_print or not (invocation.interactive and invocation.stdout.isatty())
     place = None if where is None else read_where(invocation.repository(), where)

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, TypedDict
 
-import typer
-
-from scopes.cli.arguments import All, Reason
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import All, Reason, Text, Texts, argument, option
 from scopes.errors import Invalid
 from scopes.ids import ConversationId
 from scopes.purge.redact import redact as run_redact
@@ -31,12 +29,10 @@ class Finders(TypedDict):
 
 
 def secrets_list(
-    context: typer.Context,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WHERE...]", help="The conversations (default: all)")
-    ] = None,
+    invocation: Invocation,
+    words: Annotated[Texts, argument("[WHERE...]", "The conversations (default: all)")] = None,
     include_all: All = False,
-    rules: Annotated[bool, typer.Option("--rules", metavar="[RULE]", help="List the rules, or explain one")] = False,
+    rules: Annotated[bool, option("--rules [RULE]", "List the rules, or explain one")] = False,
 ) -> int:
     """List possible secrets, and the rules.
 
@@ -49,7 +45,6 @@ def secrets_list(
       scopes secrets list conv-001
       scopes secrets list --rules github-token
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     given = [word.partition("/")[0] for word in words or ()]
     if rules and len(given) > 1:
@@ -63,10 +58,10 @@ def secrets_list(
 
 
 def secrets_allow(
-    context: typer.Context,
-    secret: Annotated[str, typer.Argument(metavar="ID", help="The id of the secret, or a unique prefix of it")],
+    invocation: Invocation,
+    secret: Annotated[str, argument("ID", "The id of the secret, or a unique prefix of it")],
     reason: Reason = "",
-    remove: Annotated[bool, typer.Option("--remove", help="Take it off the list again")] = False,
+    remove: Annotated[bool, option("--remove", "Take it off the list again")] = False,
 ) -> int:
     """Let a secret leave, because it is none.
 
@@ -76,7 +71,6 @@ def secrets_allow(
       scopes secrets allow 3fa9 --reason 'example of the manual'
       scopes secrets allow 3fa9 --remove
     """
-    invocation: Invocation = context.obj
     if remove and reason:
         raise Invalid("--remove cannot be combined with --reason", hint="leave out one of them")
     if remove:
@@ -88,9 +82,9 @@ def secrets_allow(
 
 
 def redact(
-    context: typer.Context,
-    conversation: Annotated[str, typer.Argument(metavar="CONV", help="The conversation")],
-    name: Annotated[str | None, typer.Option("--id", metavar="NAME", help="The id of the copy")] = None,
+    invocation: Invocation,
+    conversation: Annotated[str, argument("CONV", "The conversation")],
+    name: Annotated[Text, option("--id NAME", "The id of the copy")] = None,
 ) -> int:
     """Copy a conversation with its secrets masked.
 
@@ -101,7 +95,6 @@ def redact(
       scopes redact conv-001
       scopes redact conv-001 --id public --dry-run
     """
-    invocation: Invocation = context.obj
     return invocation.show(run_redact(invocation.repository(), conversation, conversation_id=name))
 
 

@@ -6,11 +6,9 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Final
 
-import typer
-
-from scopes.cli.arguments import Force
 from scopes.cli.host_options import hook_environment, store_option, user_directories
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import Force, Text, Texts, argument, option
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.handover.skill_status import skills_status
@@ -28,15 +26,14 @@ _IN_PROJECT: Final = {("hooks", GIT), ("mcp", "vscode")}  # what is always for t
 
 
 def setup(
-    context: typer.Context,
+    invocation: Invocation,
     agents: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[AGENT...]", help="The agents, also vscode or git (default: all that are here)"),
+        Texts, argument("[AGENT...]", "The agents, also vscode or git (default: all that are here)")
     ] = None,
-    part: Annotated[str | None, typer.Option("--only", metavar="PART", help="Only hooks, mcp or skill")] = None,
-    here: Annotated[bool, typer.Option("--here", help="For this directory, not for the user")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Show what is connected, and what it did last")] = False,
-    take_out: Annotated[bool, typer.Option("--remove", help="Take all of it out again")] = False,
+    part: Annotated[Text, option("--only PART", "Only hooks, mcp or skill")] = None,
+    here: Annotated[bool, option("--here", "For this directory, not for the user")] = False,
+    status: Annotated[bool, option("--status", "Show what is connected, and what it did last")] = False,
+    take_out: Annotated[bool, option("--remove", "Take all of it out again")] = False,
     force: Force = False,
 ) -> int:
     """Connect agents: hooks, MCP and skill file.
@@ -51,7 +48,6 @@ def setup(
       scopes setup codex --only mcp
       scopes setup --status
     """
-    invocation: Invocation = context.obj
     if part is not None and part not in _PARTS:
         raise Invalid(f"--only {part!a} is not possible", hint=f"parts: {', '.join(_PARTS)}")
     if status and take_out:

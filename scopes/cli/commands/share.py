@@ -8,11 +8,10 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
-import typer
-
-from scopes.cli.arguments import All, Force, OfProjects, Since, choose_projects, read_where
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import All, Force, OfProjects, Since, Text, Texts, argument, choose_projects, option
+from scopes.cli.words import read_where
 from scopes.errors import Invalid, NotFound
 from scopes.history.names import conversation_ids
 from scopes.ids import BranchName
@@ -33,15 +32,13 @@ _PATHS = ("/", "./", "../", "~")
 _MAX_NAMED = 3  # conversations in a hint
 
 Received: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[REMOTE|FILE] [CONV...]",
-        help="Where from (default: scopes.defaultRemote, origin, or the first), and what (default: all)",
+    Texts,
+    argument(
+        "[REMOTE|FILE] [CONV...]",
+        "Where from (default: scopes.defaultRemote, origin, or the first), and what (default: all)",
     ),
 ]
-AsBranches: TypeAlias = Annotated[
-    bool, typer.Option("--as-branches", help="For a host that takes nothing but branches")
-]
+AsBranches: TypeAlias = Annotated[bool, option("--as-branches", "For a host that takes nothing but branches")]
 
 
 class _Peer(NamedTuple):
@@ -52,21 +49,18 @@ class _Peer(NamedTuple):
 
 
 def push(
-    context: typer.Context,
+    invocation: Invocation,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[REMOTE|FILE] [WHERE...]", help="Where to, and what (default: what is there already)"),
+        Texts, argument("[REMOTE|FILE] [WHERE...]", "Where to, and what (default: what is there already)")
     ] = None,
     include_all: All = False,
     force: Force = False,
     projects: OfProjects = None,
     since: Since = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete there what is named")] = False,
-    originals: Annotated[bool, typer.Option("--originals", help="Also the files they were imported from")] = False,
-    upstream: Annotated[
-        bool, typer.Option("-u", "--set-upstream", help="From now on this remote, if none is named")
-    ] = False,
-    purged: Annotated[bool, typer.Option("--purged", hidden=True)] = False,
+    delete: Annotated[bool, option("--delete", "Delete there what is named")] = False,
+    originals: Annotated[bool, option("--originals", "Also the files they were imported from")] = False,
+    upstream: Annotated[bool, option("-u, --set-upstream", "From now on this remote, if none is named")] = False,
+    purged: Annotated[bool, option("--purged", hidden=True)] = False,
 ) -> int:
     """Send conversations to a remote or a bundle.
 
@@ -80,7 +74,6 @@ def push(
       scopes push --project . --dry-run
       scopes push trip.bundle conv-001
     """
-    invocation: Invocation = context.obj
     if invocation.secrets == "redact":
         raise Invalid("a push sends messages as they are", hint="send a copy without its secrets: scopes redact CONV")
     repository = invocation.repository()
@@ -183,11 +176,11 @@ def _refuse_branch(repository: Repository, name: str) -> None:
 
 
 def fetch(
-    context: typer.Context,
+    invocation: Invocation,
     words: Received = None,
     projects: OfProjects = None,
     since: Since = None,
-    listed: Annotated[bool, typer.Option("--list", help="List what is there, and get nothing")] = False,
+    listed: Annotated[bool, option("--list", "List what is there, and get nothing")] = False,
 ) -> int:
     """Get conversations, and merge nothing.
 
@@ -199,7 +192,6 @@ def fetch(
       scopes fetch origin conv-001
       scopes fetch trip.bundle --list
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository(create=_is_file([*(words or ()), ""][0]))
     peer, names = _split(invocation, repository, words, "fetch")
     selection = _choose(invocation, names, projects=projects, since=since)
@@ -224,12 +216,12 @@ def fetch(
 
 
 def pull(
-    context: typer.Context,
+    invocation: Invocation,
     words: Received = None,
     projects: OfProjects = None,
     since: Since = None,
-    rebase: Annotated[bool, typer.Option("--rebase", help="Put your new messages on top of theirs")] = False,
-    purged: Annotated[bool, typer.Option("--purged", hidden=True)] = False,
+    rebase: Annotated[bool, option("--rebase", "Put your new messages on top of theirs")] = False,
+    purged: Annotated[bool, option("--purged", hidden=True)] = False,
 ) -> int:
     """Get conversations, and merge what differs.
 
@@ -240,7 +232,6 @@ def pull(
       scopes pull
       scopes pull origin conv-001 --rebase
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     peer, names = _split(invocation, repository, words, "pull")
     selection = _choose(invocation, names, projects=projects, since=since)
@@ -262,17 +253,11 @@ def pull(
 
 
 def clone(
-    context: typer.Context,
-    address: Annotated[
-        str, typer.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH, a directory or a bundle")
-    ],
-    directory: Annotated[
-        str | None, typer.Argument(metavar="[DIR]", help="The new store (default: where init makes it)")
-    ] = None,
+    invocation: Invocation,
+    address: Annotated[str, argument("ADDRESS", "https://..., ssh://..., HOST:PATH, a directory or a bundle")],
+    directory: Annotated[Text, argument("[DIR]", "The new store (default: where init makes it)")] = None,
     projects: OfProjects = None,
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="The name of the remote here (default: origin)")
-    ] = ORIGIN,
+    name: Annotated[str, option("--name NAME", "The name of the remote here (default: origin)")] = ORIGIN,
     as_branches: AsBranches = False,
 ) -> int:
     """Make a store of the conversations of a remote.
@@ -283,7 +268,6 @@ def clone(
       scopes clone git@example.com:team/talks.git
       scopes clone https://example.com/talks.git --project shop
     """
-    invocation: Invocation = context.obj
     checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
     selection = _choose(invocation, (), projects=projects)
     path = invocation.new_store_path

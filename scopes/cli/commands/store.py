@@ -9,13 +9,22 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from scopes.cli.arguments import LATEST, All, refuse_dry_run
 from scopes.cli.input import STANDARD_INPUT, has_piped_input, open_input
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import (
+    LATEST,
+    All,
+    CountedModel,
+    Text,
+    Texts,
+    argument,
+    known_model,
+    option,
+    read_size,
+    refuse_dry_run,
+    tokenizer_for,
+)
 from scopes.cli.table import TABLE
-from scopes.cli.token_options import ModelName, known_model, read_size, tokenizer_for
 from scopes.errors import Invalid, ScopesError
 from scopes.result import Note, plural
 
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
 _PATH_STARTS = ("/", "./", "../", "~")  # no conversation's name begins like this
 
 
-def init(context: typer.Context) -> int:
+def init(invocation: Invocation) -> int:
     """Create a store for this project.
 
     Inside a git repository it is created in its git directory: all worktrees share it, and every command below the
@@ -39,21 +48,17 @@ def init(context: typer.Context) -> int:
     """
     from scopes.conversation.store import init as run_init
 
-    invocation: Invocation = context.obj
     notes = tuple(_note_earlier_store(invocation))
     result = run_init(invocation.new_store_path, dry_run=invocation.dry_run)
     return invocation.show(replace(result, notes=(*result.notes, *notes)))
 
 
 def verify(
-    context: typer.Context,
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="That every byte of this transcript is in the store")
-    ] = None,
-    mend: Annotated[bool, typer.Option("--repair", help="Mend what can be mended without loss")] = False,
+    invocation: Invocation,
+    file: Annotated[Text, argument("[FILE]", "That every byte of this transcript is in the store")] = None,
+    mend: Annotated[bool, option("--repair", "Mend what can be mended without loss")] = False,
     signatures: Annotated[
-        str | None,
-        typer.Option("--signatures", metavar="[=all]", help="Check the signatures instead; =all requires them"),
+        Text, option("--signatures [=all]", "Check the signatures instead; =all requires them")
     ] = None,
 ) -> int:
     """Check the whole store, or one transcript.
@@ -66,7 +71,6 @@ def verify(
       scopes verify --repair --dry-run
       scopes verify run.jsonl
     """
-    invocation: Invocation = context.obj
     if [file is not None, mend, signatures is not None].count(True) > 1:
         raise Invalid("FILE, --repair and --signatures cannot be combined", hint="give one of them")
     if signatures not in {None, "", "all"}:
@@ -93,10 +97,8 @@ def verify(
 
 
 def gc(
-    context: typer.Context,
-    expire: Annotated[
-        str | None, typer.Option("--expire", metavar="WHEN", help="Also trash and operations older than this")
-    ] = None,
+    invocation: Invocation,
+    expire: Annotated[Text, option("--expire WHEN", "Also trash and operations older than this")] = None,
 ) -> int:
     """Pack the store and delete what has expired.
 
@@ -110,7 +112,6 @@ def gc(
     from scopes.clock import now_nanoseconds, parse_date
     from scopes.conversation.store import gc as run_gc
 
-    invocation: Invocation = context.obj
     if invocation.dry_run:
         return invocation.show(run_gc(invocation.repository(), expire_before=expire, dry_run=True))
     if expire is not None:
@@ -120,7 +121,7 @@ def gc(
     return invocation.show(run_gc(invocation.repository(), expire_before=expire, caches=caches))
 
 
-def doctor(context: typer.Context) -> int:
+def doctor(invocation: Invocation) -> int:
     """Check the installation and the store.
 
     Versions, git, permissions and the lock; which agents are here, with their hooks, MCP servers and skill files; and
@@ -133,26 +134,21 @@ def doctor(context: typer.Context) -> int:
     from scopes.conversation.verify import doctor as run_doctor
     from scopes.server.doctor_checks import begin_mcp
 
-    invocation: Invocation = context.obj
     mcp = begin_mcp()  # while the store is looked at, which may wait for a lock
     return invocation.show(run_doctor(invocation.repository_or_error(), _check_others(invocation, mcp.take)))
 
 
 def config(
-    context: typer.Context,
-    key: Annotated[
-        str | None, typer.Argument(metavar="[KEY]", help="The setting, such as scopes.author (default: list all)")
-    ] = None,
-    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="Its new value")] = None,
+    invocation: Invocation,
+    key: Annotated[Text, argument("[KEY]", "The setting, such as scopes.author (default: list all)")] = None,
+    value: Annotated[Text, argument("[VALUE]", "Its new value")] = None,
     everything: All = False,
-    level: Annotated[
-        str | None, typer.Option("--level", metavar="LEVEL", help="store or user (default: the store's)")
-    ] = None,
-    unset: Annotated[bool, typer.Option("--unset", help="Remove the setting")] = False,
-    show_origin: Annotated[bool, typer.Option("--show-origin", help="Print where each value comes from")] = False,
-    of_user: Annotated[bool, typer.Option("--global", hidden=True, help="As git: --level user")] = False,
-    _get: Annotated[bool, typer.Option("--get", hidden=True, help="As git: print the value")] = False,
-    _list: Annotated[bool, typer.Option("--list", "-l", hidden=True, help="As git: list all")] = False,
+    level: Annotated[Text, option("--level LEVEL", "store or user (default: the store's)")] = None,
+    unset: Annotated[bool, option("--unset", "Remove the setting")] = False,
+    show_origin: Annotated[bool, option("--show-origin", "Print where each value comes from")] = False,
+    of_user: Annotated[bool, option("--global", "As git: --level user", hidden=True)] = False,
+    _get: Annotated[bool, option("--get", "As git: print the value", hidden=True)] = False,
+    _list: Annotated[bool, option("-l, --list", "As git: list all", hidden=True)] = False,
 ) -> int:
     """Read or change settings.
 
@@ -168,7 +164,6 @@ def config(
     from scopes.render.view_options import ViewOptions
     from scopes.store.config import is_read_from_store
 
-    invocation: Invocation = context.obj
     if key is None:
         if unset:
             raise Invalid("no setting to remove was given", hint="list them: scopes config")
@@ -186,18 +181,11 @@ def config(
 
 
 def tokens(
-    context: typer.Context,
-    what: Annotated[
-        str | None,
-        typer.Argument(metavar="[FILE|-|WHERE]", help="A file, standard input, or what to count (default: @)"),
-    ] = None,
-    model: ModelName = None,
-    budget: Annotated[
-        str | None, typer.Option("--budget", metavar="[=N]", help="Divide a window of N tokens, or of the model")
-    ] = None,
-    fetch: Annotated[
-        str | None, typer.Option("--fetch", metavar="[=NAME]", help="Get the data for exact counts")
-    ] = None,
+    invocation: Invocation,
+    what: Annotated[Text, argument("[FILE|-|WHERE]", "A file, standard input, or what to count (default: @)")] = None,
+    model: CountedModel = None,
+    budget: Annotated[Text, option("--budget [=N]", "Divide a window of N tokens, or of the model")] = None,
+    fetch: Annotated[Text, option("--fetch [=NAME]", "Get the data for exact counts")] = None,
 ) -> int:
     """Count tokens, or divide a context window.
 
@@ -209,7 +197,6 @@ def tokens(
       git diff | scopes tokens -
       scopes tokens --budget 200k
     """
-    invocation: Invocation = context.obj
     if budget is not None and fetch is not None:
         raise Invalid("--budget cannot be combined with --fetch", hint="leave out one of them")
     if fetch is not None:
@@ -227,10 +214,10 @@ def tokens(
 
 
 def completion(
-    context: typer.Context,
+    invocation: Invocation,
     shell: Annotated[
         Literal["bash", "zsh", "fish", "fzf", "fzf-fish"],
-        typer.Argument(metavar="SHELL", help="The shell; or fzf (for bash and zsh), or fzf-fish"),
+        argument("SHELL", "The shell; or fzf (for bash and zsh), or fzf-fish"),
     ],
 ) -> int:
     """Print a completion script.
@@ -245,14 +232,12 @@ def completion(
     """
     from scopes.cli.completion_scripts import print_script
 
-    return print_script(TABLE, [shell], context.obj)
+    return print_script(TABLE, [shell], invocation)
 
 
 def help_(
-    context: typer.Context,
-    command: Annotated[
-        list[str] | None, typer.Argument(metavar="[COMMAND]", help="The command or group to explain")
-    ] = None,
+    invocation: Invocation,
+    command: Annotated[Texts, argument("[COMMAND]", "The command or group to explain")] = None,
     include_all: All = False,
 ) -> None:
     """Explain a command.
@@ -267,7 +252,7 @@ def help_(
     """
     from scopes.cli.help import explain
 
-    explain(TABLE, command or [], context.obj, include_all=include_all)
+    explain(TABLE, command or [], invocation, include_all=include_all)
 
 
 def _note_earlier_store(invocation: Invocation) -> Iterator[Note]:
@@ -275,7 +260,7 @@ def _note_earlier_store(invocation: Invocation) -> Iterator[Note]:
     earlier, path = invocation.store_path, invocation.new_store_path
     if earlier == path or not os.path.exists(earlier):
         return
-    from scopes.cli.arguments import choose_projects
+    from scopes.cli.options import choose_projects
     from scopes.conversation.list import ListFilter, list_conversations
     from scopes.store.repository import open_repository
 

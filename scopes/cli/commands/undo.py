@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from scopes.api.undo import follow_undo
-from scopes.cli.arguments import LATEST, All, Limit
 from scopes.cli.invocation import Invocation
+from scopes.cli.options import LATEST, All, Limit, Text, argument
 from scopes.conversation.undo import list_operations, show_operation
 from scopes.conversation.undo import redo as run_redo
 from scopes.conversation.undo import undo as run_undo
@@ -16,11 +14,8 @@ from scopes.history.transaction import find_recorded_operation
 
 
 def undo(
-    context: typer.Context,
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[OPERATION|CONV]", help="An operation (default: your last), or a conversation"),
-    ] = None,
+    invocation: Invocation,
+    name: Annotated[Text, argument("[OPERATION|CONV]", "An operation (default: your last), or a conversation")] = None,
     include_all: All = False,
 ) -> int:
     """Undo your last command.
@@ -34,7 +29,6 @@ def undo(
       scopes undo @{2}
       scopes undo conv-001
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     if name is not None and name.startswith("@") and name != LATEST:
         name = find_recorded_operation(repository, name)[1].id
@@ -43,10 +37,8 @@ def undo(
 
 
 def redo(
-    context: typer.Context,
-    conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="Only what was undone in this conversation")
-    ] = None,
+    invocation: Invocation,
+    conversation: Annotated[Text, argument("[CONV]", "Only what was undone in this conversation")] = None,
     include_all: All = False,
 ) -> int:
     """Redo what you undid last.
@@ -57,17 +49,14 @@ def redo(
       scopes redo
       scopes redo --dry-run
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     redone = run_redo(repository, conversation=conversation, any_actor=include_all, dry_run=invocation.dry_run)
     return invocation.show(follow_undo(repository, redone))
 
 
 def operations(
-    context: typer.Context,
-    operation: Annotated[
-        str | None, typer.Argument(metavar="[OPERATION]", help="A prefix of its id, or its place: @, @{3}")
-    ] = None,
+    invocation: Invocation,
+    operation: Annotated[Text, argument("[OPERATION]", "A prefix of its id, or its place: @, @{3}")] = None,
     limit: Limit = None,
     include_all: All = False,
 ) -> int:
@@ -83,7 +72,6 @@ def operations(
       scopes operations --json
       scopes log conv-001 --at @{1}
     """
-    invocation: Invocation = context.obj
     repository = invocation.repository()
     if operation is not None:
         return invocation.show(show_operation(repository, operation))

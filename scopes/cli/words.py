@@ -1,119 +1,23 @@
-"""Arguments and options that several commands share, each with one name and one help text."""
+"""Words that name a place: a conversation, a branch, a message, or several of them.
+
+Commands split what follows their name into WHERE and WHAT here; what a place is, `scopes.history.names` says.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from shlex import join, quote
-from typing import Annotated, Any, TypeAlias
 
-import typer
-
-from scopes.cli.input import open_input
-from scopes.cli.invocation import Invocation
+from scopes.cli.options import LATEST
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.lazy_patterns import compile_lazily
-from scopes.store.projects import Project, normalise_url, read_project
-from scopes.store.refs import AGENTS
+from scopes.store.projects import normalise_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from scopes.ids import ConversationId
-    from scopes.model.message import Author
     from scopes.store.repository import Repository
-
-ConversationArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
-]
-_NUMBER = compile_lazily(r"[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}", re.ASCII)
-OptionalConversationArgument: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="[CONV]", help="The conversation (default: all)")
-]
-LATEST = "@"
-STANDARD_OUTPUT = "-"
-ALL_PROJECTS = "all"
-ConversationOrLatestArgument: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
-    ),
-]
-ScopeOrLatestArgument: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="CONV[/BRANCH]", help="The conversation (default: the latest), or one branch of it", show_default=False
-    ),
-]
-OnBranch: TypeAlias = Annotated[
-    str | None, typer.Option("-b", "--branch", metavar="NAME", help="The branch (default: the active one)")
-]
-Confidence: TypeAlias = Annotated[
-    str | None, typer.Option("--confidence", metavar="SHARE", help="How sure you are: 0.85 or 85%")
-]
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
-TextOption: TypeAlias = Annotated[str | None, typer.Option("-m", "--message", metavar="TEXT", help="The text")]
-OnlyAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only this agent")]
-OnlyModel: TypeAlias = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model")]
-WhereBranch: TypeAlias = Annotated[str | None, typer.Option("-b", "--branch", metavar="NAME", hidden=True)]
-All: TypeAlias = Annotated[bool, typer.Option("--all", "-a", help="Also what is left out by default")]
-Data: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--data", metavar="JSON", help="All fields, also those without an option; @FILE reads"),
-]
-Limit: TypeAlias = Annotated[int | None, typer.Option("-n", "--limit", min=0, metavar="N", help="At most N")]
-To: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--to", metavar="WHOM", help="An agent, @capability, or all (may be repeated)")
-]
-Queue: TypeAlias = Annotated[bool, typer.Option("--queue", help="Send even if nobody is available")]
-Continue: TypeAlias = Annotated[bool, typer.Option("--continue", help="Go on after conflicts or an interruption")]
-Abort: TypeAlias = Annotated[bool, typer.Option("--abort", help="Stop, and restore the state from before")]
-Skip: TypeAlias = Annotated[bool, typer.Option("--skip", help="Leave this message out, and continue")]
-Output: TypeAlias = Annotated[
-    str, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - is standard output")
-]
-Force: TypeAlias = Annotated[bool, typer.Option("-f", "--force", help="Do it although it replaces something")]
-Since: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--since", metavar="WHEN", help="From then on: today, '2 hours ago', 2026-01-31"),
-]
-Until: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--until", metavar="WHEN", help="Not after; a day includes all of it"),
-]
-OfProjects: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--project", metavar="WHAT", help="Only this project: directory, name or address; all"),
-]
-
-
-def author_of(invocation: Invocation, name: str | None = None, kind: str | None = None) -> Author:
-    """Return the author of a message: the agent of `--as`, else the person in the settings, who may be asked.
-
-    A registered name has the kind that the registry says. A name of `--as` that is near a registered one gets a note.
-
-    Raises:
-        Invalid: the name or the kind is not valid.
-    """
-    from scopes.agents.authors import check_typed_author, note_misspelled, with_registered_kind
-    from scopes.history.messages import default_author
-    from scopes.model.message import Author
-
-    name = invocation.actor if name is None else name
-    person = None if name is not None else invocation.ask_name()
-    author = default_author(invocation.config()) if person is None else Author(person, "human")
-    author = author if name is None else Author(name)
-    author = author if kind is None else author._replace(kind=kind)
-    author = check_typed_author(author)
-    repository = invocation.repository()
-    if repository.find_ref(AGENTS) is None:
-        return author
-    if name is not None:
-        invocation.add_notes(note_misspelled(repository, name))
-    if kind is None:
-        author = with_registered_kind(repository, author)
-    return author
 
 
 def read_where(repository: Repository, text: str) -> str:
@@ -141,58 +45,6 @@ def split_place(repository: Repository, words: Sequence[str]) -> tuple[str, list
         return place, [*names]
     conversation = resolve_conversation(repository, place.partition("/")[0])
     return place, [replace_head(name, conversation) for name in names]
-
-
-def read_data(invocation: Invocation, text: str) -> str:
-    """Return the JSON of --data; `@FILE` is the content of that file.
-
-    Raises:
-        NotFound, Inaccessible, Invalid: the file cannot be read, or is not UTF-8.
-    """
-    if not text.startswith("@"):
-        return text
-    with open_input(invocation, text[1:]) as file:
-        try:
-            return file.read().decode()
-        except UnicodeDecodeError as error:
-            raise Invalid(f"{text[1:]!a} is not UTF-8 text", hint="convert it to UTF-8 first") from error
-
-
-def refuse_dry_run(invocation: Invocation, words: str) -> None:
-    """Refuse --dry-run for what changes more than the store.
-
-    Raises:
-        Invalid: it is given.
-    """
-    if invocation.dry_run:
-        raise Invalid(f"--dry-run cannot be combined with {words}", hint="it changes more than the store")
-
-
-def read_fields(invocation: Invocation, text: str | None) -> dict[str, Any]:
-    """Return the JSON object of --data, or of the file of @FILE; an empty one if it was not given.
-
-    Raises:
-        Invalid: it is not a JSON object.
-    """
-    if text is None:
-        return {}
-    from scopes.cli.append_input import parse_document
-
-    document = parse_document(read_data(invocation, text), "--data", """--data '{"reasoning": ["it is there"]}'""")
-    if not isinstance(document, dict):
-        raise Invalid("--data is not a JSON object", hint="for example: --data @FILE, with {...} in it")
-    return document
-
-
-def choose_text(text: str | None, option: str | None) -> str | None:
-    """Return the text of a message, given as an argument or with -m.
-
-    Raises:
-        Invalid: it is given twice.
-    """
-    if text is not None and option is not None:
-        raise Invalid("the text is given twice", hint="leave out TEXT or -m")
-    return text if option is None else option
 
 
 def find_conversation(repository: Repository, text: str) -> ConversationId | None:
@@ -361,42 +213,10 @@ def conversation_comes_first(word: str, hint: str) -> Invalid:
     return Invalid(f"the conversation comes first: {word!a} was given before it", hint=hint)
 
 
-def choose_projects(invocation: Invocation, texts: Sequence[str] | None, *, stored: bool = True) -> tuple[Project, ...]:
-    """Return the projects that were named; none for `all`, which narrows nothing.
-
-    stored: what is asked about is in the store, which may be that of the project
-
-    Raises:
-        Invalid: one is empty, or the home directory.
-    """
-    names = texts or ()
-    if ALL_PROJECTS in names:
-        return ()
-    store = invocation.store_path if stored else ""
-    return tuple(read_project(text, invocation.cwd, store) for text in names)
-
-
 def is_path(text: str) -> bool:
     """Return True if the value of --project is a directory, and neither an address nor a name."""
     has_form = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
     return has_form and normalise_url(text) is None
-
-
-def read_confidence(option: str, text: str | None) -> float | None:
-    """Return the confidence that an option states, from 0 to 1, given as `0.85` or `85%`; None if it was not given.
-
-    Raises:
-        Invalid: it is something else.
-    """
-    if text is None:
-        return None
-    digits = text.strip().removesuffix("%")
-    if _NUMBER.fullmatch(digits):
-        share = float(digits) / 100 if text.strip().endswith("%") else float(digits)
-        if 0 <= share <= 1:
-            return share
-    hint = f"for example: {option} 0.8, or {option} 80%"
-    raise Invalid(f"the confidence {text[:40]} is not between 0 and 1", hint=hint)
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:
