@@ -15,6 +15,7 @@ from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple
 
 from scopes.ids import MessageId
+from scopes.importers.archive import Segment
 from scopes.importers.formats.claude_code.record import is_result
 from scopes.importers.formats.claude_code.tool_calls import ToolCalls
 from scopes.importers.formats.claude_code.tool_results import read_results
@@ -22,7 +23,6 @@ from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import walk_records
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.stream_documents import walk_stream
-from scopes.importers.session_commits import Segment
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import Part
 

@@ -29,12 +29,11 @@ from scopes.history.sources import (
 )
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, MessageId, Oid
-from scopes.importers.archive import write_source_record
+from scopes.importers.archive import Segment, write_source_record
 from scopes.importers.branch_updates import tracking_ref
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from scopes.importers.identity import PARSER_VERSION
-from scopes.importers.session_commits import Segment
 from scopes.model.conversation import BranchEntry
 from scopes.model.encoding import decode_component
 from scopes.store.graph import walk_newest_first

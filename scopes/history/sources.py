@@ -385,11 +385,6 @@ def name_of_live_session(native_id: str) -> str:
     return f"session {native_id}"
 
 
-def name_of_answer(proof: bytes) -> str:
-    """Return what a session is listed by that begins like a purged conversation, see `importers/beginning`."""
-    return f"answer {proof.hex()}"
-
-
 def name_of_record(record: bytes) -> str:
     """Return what a record of a transcript is listed by that became no message, from its bytes."""
     return f"{RECORD}{sha256(record.strip()).hexdigest()}"

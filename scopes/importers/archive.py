@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
@@ -21,7 +21,6 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.identity import CONTENT_VERSION
 from scopes.importers.purged_texts import Span, blank_records
-from scopes.importers.session_commits import Segment
 from scopes.model import encoding
 from scopes.store.objects import (
     BLOB,
@@ -44,6 +43,21 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 PAGE_SEGMENTS = 1000
 _PLAIN_NAMES = re.compile(r"[0-9A-Za-z_-]*")  # JSON writes them as they are
+
+
+class Segment(NamedTuple):
+    """A byte range of a source and what it became: a message, a state record, or unparsed bytes with the reason."""
+
+    span: ByteRange
+    message: MessageId | None = None
+    state: str | None = None
+    unparsed: str | None = None
+    native_ids: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Return `message`, `state` or `unparsed`."""
+        return "message" if self.message else "state" if self.state is not None else "unparsed"
 
 
 def write_source_record(

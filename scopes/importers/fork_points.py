@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.ids import MessageId, Oid
-from scopes.importers.archive import walk_segments
+from scopes.importers.archive import Segment, walk_segments
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import parent_source_keys, source_key_of
-from scopes.importers.session_commits import OPEN, Commits, ImportedSession, Segment
+from scopes.importers.session_commits import OPEN, Commits, ImportedSession
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Objects
 

@@ -10,17 +10,22 @@ from scopes.errors import CannotImport
 from scopes.history.messages import header_of, read_stored_body
 from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
-from scopes.importers.after_purge import without_purged
-from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of, walk_segments, write_source_record
+from scopes.importers.archive import (
+    CHUNK_BYTES,
+    Segment,
+    changed_meanwhile,
+    digests_of,
+    walk_segments,
+    write_source_record,
+)
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.formats.message_trees import REPEATED_ID, REPEATED_IDS
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
-from scopes.importers.listed_sessions import STAYS_OUT
 from scopes.importers.live_records import LiveBranch, find_known, find_live_branch
-from scopes.importers.purged_parts import LEFT_OUT, take_left_out
+from scopes.importers.purge_filter import LEFT_OUT, STAYS_OUT, is_left_out, take_left_out
 from scopes.importers.purged_texts import RecordSpan, Span, list_purged_spans
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
@@ -28,7 +33,6 @@ from scopes.importers.session_commits import (
     RESULT_WITHOUT_CALL,
     RESULTS_WITHOUT_CALLS,
     ImportedSession,
-    Segment,
     write_commits,
 )
 from scopes.importers.stale_copy import StoredCopy
@@ -147,9 +151,9 @@ def refuse_unparsed(sources: Iterable[SourceImported]) -> None:
 
 def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     key = source_key_of(queued.session)
+    if is_left_out(run.targets, run.purged, queued.session):
+        raise CannotImport("its conversation was purged", hint=STAYS_OUT)
     match = _match_target(run, queued.session, queued.group, queued.joined)
-    if queued.is_purged and match.target.conversation is None:
-        raise CannotImport("it begins with the messages of a conversation that was purged", hint=STAYS_OUT)
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
     digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
@@ -164,7 +168,6 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
     match = run.targets.match(session, group, joined)
-    run.listed.check(session, match)
     if match.missing_base is not None:
         run.missing_parents[session.native_id] = match.missing_base
     return match
@@ -195,7 +198,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
     commits: dict[str, Oid] = {}
     events = queued.format.walk_events(queued.source)
     while isinstance(first := next(events, None), Session):
-        if first.native_id != queued.session.native_id and run.listed.is_left_out(first):
+        if first.native_id != queued.session.native_id and is_left_out(run.targets, run.purged, first):
             segments += take_left_out(events)
             text = f"session {first.native_id}: its conversation was purged"
             run.notes.append(GroupedNote(text, _LEFT_OUT, STAYS_OUT))
@@ -252,7 +255,6 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     else:
         own = match.own or other_parser or left_alone or written is not None
         run.targets.read_known(target, key, replace(match, own=own), sub_agent_fields)
-    session, events = without_purged(run, session, match, events, is_purged=queued.is_purged)
     parent = _find_parent(run, match.parent)
     imported = ImportedSession(
         session=session,

@@ -21,7 +21,6 @@ from scopes.importers.branch_updates import BranchUpdates, begin_updates, comple
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Session
-from scopes.importers.grown_messages import add_to_list
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
 from scopes.importers.import_notes import (
@@ -33,10 +32,10 @@ from scopes.importers.import_notes import (
 from scopes.importers.import_result import build_result, list_changed, summarize
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.kept_for_later import begin_to_keep, keep_rest
-from scopes.importers.listed_sessions import ListedSessions
 from scopes.importers.live_records import drop_open
 from scopes.importers.project_filter import ProjectFilter
-from scopes.importers.purged_parts import name_kept_sessions
+from scopes.importers.purge_filter import name_kept_sessions
+from scopes.importers.purged_texts import add_to_list
 from scopes.importers.rendered_sessions import drop_rendered
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import GroupedNote, Imported, Skipped
@@ -283,12 +282,13 @@ def import_all(
     sizes = [queued.source.size for queued in queue]
     with refs_listed_once(repository):
         purged = read_purged(repository)
-        kept = name_kept_sessions(queue, ListedSessions(repository, purged))
-        queue = name_session_files(repository, objects, kept)
+        targets = ImportTargets(repository, objects, formats, index_directory)
+        queue = name_kept_sessions(targets, purged, queue)
+        queue = name_session_files(repository, objects, queue)
         queue = name_streams(repository, objects, queue, formats)
         sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
         keys = [source_key_of(queued.session) for queued in queue]
-        targets = ImportTargets(repository, objects, keys, formats, index_directory)
+        targets.begin(keys)
         find_secrets = secret_finder(repository)
         run = ImportRun(repository, objects, targets, options.again, find_secrets, notes=[*notes], purged=purged)
         run.rereads = options.reread
@@ -300,7 +300,7 @@ def import_all(
             except (CannotImport, OSError) as error:
                 broken[position] = skip_broken(queued, error)
         positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
-        queue = find_joins(repository, objects, targets, queue, join=options.join, purged=run.purged)
+        queue = find_joins(repository, objects, targets, queue, join=options.join)
         queue = sorted(queue, key=lambda queued: queued.session.is_stream)  # session files come before their streams
         groups = number_groups(
             [queued.session for queued in queue],

@@ -11,7 +11,6 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from scopes.clock import parse_time
 from scopes.history.messages import is_root, read_body
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
@@ -31,7 +30,6 @@ from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
 _NOT_WHOLE: Final = frozenset({"interrupted", "failed"})
-_SLACK: Final = 2_000_000_000  # nanoseconds: some agents write whole seconds
 
 
 class LiveBranch(NamedTuple):
@@ -146,34 +144,6 @@ def find_known(branch: LiveBranch, events: Iterable[Event], purged: Purged) -> R
         is_last = first + number + 1 == len(turns)
         known |= _match_turn(turn, line[begin:end], starts[number] - begin, is_open=is_last and not turn.is_whole)
     return known
-
-
-def find_what_came_after(branch: LiveBranch, events: Iterable[Event], purged: Purged) -> set[str] | None:
-    """Return the drafts of a session since its recording on the branch began; None if it is not found where that was.
-
-    It was at the prompt with which the branch begins, and not before that; words alone may have been said before.
-    """
-    known = list(events)
-    line, turns = _read_line(known), _split(branch.messages, purged)
-    prompts = [draft for draft in line if _is_prompt(draft)]
-    first = next((draft for draft in prompts if turns and _may_begin(turns[0], draft)), None)
-    if first is None:
-        return None
-    kept = {line[0].key if first is prompts[0] else first.key}
-    calls: set[Any] = set()
-    for draft in (event for event in known if isinstance(event, Draft)):
-        call = None if draft.spawned_by is None else draft.spawned_by.get("call_id")
-        if draft.key in kept or draft.parent in kept or (draft.parent is None and call in calls):
-            kept.add(draft.key)
-            calls |= {part.fields.get("call_id") for part in draft.parts if part.type == "tool_call"} - {None}
-    return kept
-
-
-def _may_begin(turn: _Turn, draft: Draft) -> bool:
-    """Return True if a prompt has the words and the time of a recorded one, or was written later."""
-    recorded, written = (parse_time(time or "") for time in (turn.messages[0][1].time, draft.time))
-    is_later = recorded is not None and written is not None and written >= recorded - _SLACK
-    return is_later and turn.words in {None, _words_of(draft.parts)}
 
 
 def _match_turn(turn: _Turn, drafts: Sequence[Draft], prompt: int, *, is_open: bool) -> Recorded:

@@ -8,9 +8,15 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from scopes.history.sources import Purged, read_spans
+from scopes.history.sources import NOTHING, Purged, purged_of, read_purged, read_spans, write_purged
+from scopes.history.transaction import RefTransaction
+from scopes.ids import MessageId
+from scopes.importers.identity import Content, shorter_ids
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import Part
+from scopes.store.objects import Objects
+from scopes.store.refs import PURGED
+from scopes.store.repository import Repository
 
 
 class Span(NamedTuple):
@@ -284,3 +290,23 @@ def walk_named_texts(value: object) -> Iterator[tuple[str, str]]:
             waiting += found.items()
         elif isinstance(found, list | tuple):
             waiting += [(name, each) for each in found]
+
+
+def find_longer_form(purged: Purged, message: Content, parent: MessageId | None, identity: MessageId) -> Purged:
+    """Return the entry for a message of which a shorter form was purged, with the same parts; else nothing.
+
+    A message may be purged before its session has written all of it. The longer form has another id; its first parts
+    are the shorter one.
+    """
+    if not purged.messages or len(message.parts) < 2 or purged.has_message(identity):
+        return NOTHING
+    shorter = next(filter(purged.has_message, shorter_ids(message, parent)), None)
+    return NOTHING if shorter is None else purged_of({identity: purged.parts_of(shorter)}, ())
+
+
+def add_to_list(repository: Repository, objects: Objects, grown: Purged, tx: RefTransaction) -> None:
+    """Add longer forms that were found to the list of the store: they are not fetched either."""
+    known = read_purged(repository)
+    if grown.without(known):
+        listed = write_purged(objects, known.join(grown), repository.caller.sign)
+        tx.move_ref(PURGED, repository.find_ref(PURGED), listed)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from scopes.history.sources import NOTHING, Purged
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
-from scopes.importers.listed_sessions import ListedSessions
 from scopes.importers.purged_texts import Quotes
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.session_commits import ImportedSession
@@ -32,7 +31,6 @@ class ImportRun:
     records: ref changes of the sources' records
     paths: path of each source, by source key
     purged: what does not come back
-    listed: the sessions of it
     grown: what of it was purged before it was complete
     quotes: the texts of it that were met
     find_secrets: counts the secrets in new messages; None: they are not counted
@@ -57,12 +55,10 @@ class ImportRun:
     grown: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
     paths: dict[str, str] = field(default_factory=dict)
-    listed: ListedSessions = field(init=False)
     records: RefTransaction = field(init=False)
     prunes: Prunes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.listed = ListedSessions(self.repository, self.purged)
         self.records = RefTransaction(self.repository)
         self.prunes = Prunes(self.repository.path)  # the lock is held, under which the objects are written
 

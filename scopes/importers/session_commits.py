@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from scopes.errors import CannotImport
 from scopes.history.messages import Below, read_below, write_message_over
 from scopes.history.sources import NOTHING, Purged
 from scopes.ids import MessageId, Oid
-from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
-from scopes.importers.grown_messages import find_longer_form
+from scopes.importers.archive import Segment
+from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
-from scopes.importers.purged_texts import Quotes
+from scopes.importers.purged_texts import Quotes, find_longer_form
 from scopes.importers.written_messages import WrittenMessages
 from scopes.model.message import COPIED, HANDOVER, Message, Part, decode, encode, purge_message
 from scopes.secrets.count import NewSecrets
@@ -28,21 +28,6 @@ _MAX_REPEATED_IDS = 100  # of the source for one message: with more, only the se
 
 Commits: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by message id and parent commit
 Recorded: TypeAlias = Mapping[str, tuple[MessageId, Oid]]  # messages and their commits by draft key
-
-
-class Segment(NamedTuple):
-    """A byte range of a source and what it became: a message, a state record, or unparsed bytes with the reason."""
-
-    span: ByteRange
-    message: MessageId | None = None
-    state: str | None = None
-    unparsed: str | None = None
-    native_ids: tuple[str, ...] = ()
-
-    @property
-    def kind(self) -> str:
-        """Return `message`, `state` or `unparsed`."""
-        return "message" if self.message else "state" if self.state is not None else "unparsed"
 
 
 @dataclass(slots=True)

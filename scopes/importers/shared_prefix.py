@@ -16,7 +16,7 @@ from dataclasses import replace
 from zlib import crc32
 
 from scopes.errors import CannotImport
-from scopes.history.sources import NOTHING, SEGMENTS, SOURCES, Purged, name_of_answer
+from scopes.history.sources import SEGMENTS, SOURCES
 from scopes.ids import MessageId, Oid
 from scopes.importers.beginning import Beginning, can_join, read_beginning
 from scopes.importers.conversation_roots import list_conversation_roots
@@ -42,21 +42,18 @@ def find_joins(
     queue: Sequence[QueuedSource],
     *,
     join: bool,
-    purged: Purged = NOTHING,
 ) -> list[QueuedSource]:
     """Return the queue with the session that each one joins, sorted so that this one comes first.
 
     A session joins the one that shares most of its first answers, and of several the first in import order. Those that
-    were imported before stay where they are; without `join`, new ones join none. One that joins none and begins like a
-    conversation that was purged is of that one.
+    were imported before stay where they are; without `join`, new ones join none.
     """
     keys = [source_key_of(queued.session) for queued in queue]
     joined = {key: stored.record.joined for key in keys if (stored := targets.stored(key)) is not None}
     unknown = {key: queued for key, queued in zip(keys, queue, strict=True) if not targets.was_imported(key)}
     new = {key: queued for key, queued in unknown.items() if join and can_join(queued.session)}
-    compared = unknown if purged.conversations else new
-    beginnings = {key: queued.beginning for key, queued in compared.items() if queued.beginning is not None}
-    unread = {key: queued for key, queued in compared.items() if queued.beginning is None}
+    beginnings = {key: queued.beginning for key, queued in new.items() if queued.beginning is not None}
+    unread = {key: queued for key, queued in new.items() if queued.beginning is None}
     beginnings |= zip(unread, _read_beginnings(repository, list(unread.values())), strict=True)
     wanted = {answer for key in new for answer in beginnings[key].answers}
     owners: dict[bytes, QueuedSource] = {}
@@ -67,16 +64,8 @@ def find_joins(
         owner = next((owners[proof] for proof in reversed(beginning.proofs) if proof in owners), None)
         joined[key] = None if owner is None else source_key_of(owner.session)
         _add_owner(owners, queued, beginning)
-    gone = {key for key in compared if joined.get(key) is None and _is_purged(purged, beginnings[key])}
-    result = [
-        replace(queued, joined=joined.get(key), is_purged=key in gone, beginning=None)
-        for key, queued in zip(keys, queue, strict=True)
-    ]
+    result = [replace(queued, joined=joined.get(key), beginning=None) for key, queued in zip(keys, queue, strict=True)]
     return sort_parents_first(result) if any(joined.values()) else result
-
-
-def _is_purged(purged: Purged, beginning: Beginning) -> bool:
-    return any(purged.has_conversation(name_of_answer(proof)) for proof in beginning.proofs)
 
 
 def _read_beginnings(repository: Repository, queue: Sequence[QueuedSource]) -> list[Beginning]:

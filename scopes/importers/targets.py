@@ -150,11 +150,10 @@ class ImportTargets:
         self,
         repository: Repository,
         objects: Objects,
-        keys: Iterable[str],
         formats: Sequence[Format] = (),
         index_directory: str | None = None,
     ) -> None:
-        self._repository = repository
+        self.repository = repository
         self._objects = objects
         self._targets: dict[Oid, ImportTarget] = {}
         self._roots: dict[str, Oid] = {}
@@ -168,7 +167,11 @@ class ImportTargets:
         self.tracked: dict[str, list[Oid]] = {}
         for ref, oid in repository.list_refs(TRACKING).items():
             self.tracked.setdefault(ref[len(TRACKING) :].partition("/")[0], []).append(Oid(oid))
-        self._reimported: set[Oid] = {tip for key in self._session_keys(keys) for tip in self.tracked.get(key, ())}
+        self._reimported: set[Oid] = set()
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Name the sources of the run, before the first of them is matched."""
+        self._reimported = {tip for key in self._session_keys(keys) for tip in self.tracked.get(key, ())}
 
     def __iter__(self) -> Iterator[ImportTarget]:
         """Iterate over the conversations in the order of their first use."""
@@ -208,7 +211,7 @@ class ImportTargets:
             document = self._read_document(root)
             target = self._targets[root] = ImportTarget(root, document, self._find_conversation(root))
             if target.conversation is not None:
-                target.tips = sorted(list_branch_tips(self._repository, target.conversation).values())
+                target.tips = sorted(list_branch_tips(self.repository, target.conversation).values())
                 target.unread = [tip for tip in target.tips if tip not in self._reimported]
         self._groups.setdefault(group, {})[root] = self._targets[root]
         return self._targets[root]
@@ -234,23 +237,23 @@ class ImportTargets:
         """
         if self._conversations is None:
             if self._followed is None:
-                heads = self._repository.list_refs(HEADS).items() if self._reimported else ()
+                heads = self.repository.list_refs(HEADS).items() if self._reimported else ()
                 pairs = (split_branch_ref(ref) for ref, oid in heads if oid in self._reimported)
                 found = {pair[0] for pair in pairs if pair is not None}
-                self._followed = {find_root_of(self._repository, conversation): conversation for conversation in found}
+                self._followed = {find_root_of(self.repository, conversation): conversation for conversation in found}
             if root in self._followed:
                 return self._followed[root]
         return self._listed().by_root.get(root)
 
     def _listed(self) -> ConversationRoots:
         if self._conversations is None:
-            self._conversations = list_conversation_roots(self._repository, self.index_directory)
+            self._conversations = list_conversation_roots(self.repository, self.index_directory)
         return self._conversations
 
     def is_any_deleted(self) -> bool:
         """Return True if a conversation that the run would change was deleted since the run has found it."""
         return any(
-            find_root_of(self._repository, target.conversation) != target.root
+            find_root_of(self.repository, target.conversation) != target.root
             for target in self
             if target.conversation is not None and target.sessions
         )
@@ -258,7 +261,7 @@ class ImportTargets:
     def stored(self, key: str) -> StoredRecord | None:
         """Return the stored record of a source; None if it was never imported."""
         if key not in self._stored:
-            ref = self._repository.find_ref(SOURCES + key)
+            ref = self.repository.find_ref(SOURCES + key)
             self._stored[key] = (
                 None if ref is None else StoredRecord(Oid(ref), read_source_record(self._objects, Oid(ref)))
             )
@@ -344,7 +347,7 @@ class ImportTargets:
         """Return the conversation that a session belongs to since it joined another one, or will join now."""
         previous, current = self._previous_roots.get(key), self._find_root(joined)
         root = current if previous is None else previous
-        if root is None or (previous is not None and not self._repository.has(previous)):
+        if root is None or (previous is not None and not self.repository.has(previous)):
             return None
         self._roots[key] = root
         parent = joined if current == root else None
@@ -353,7 +356,7 @@ class ImportTargets:
     def _find_own_root(self, session: Session) -> Oid | None:
         """Return the root of the session's own conversation at its last import, even if its header has changed."""
         root = self._previous_roots.get(source_key_of(session))
-        if root is None or not self._repository.has(root):
+        if root is None or not self.repository.has(root):
             return None
         return root if self._read_document(root).uuid == session_uuid(session.format, session.native_id) else None
 
@@ -367,12 +370,12 @@ class ImportTargets:
         stored = self.stored(source_key_of(session))
         if stored is None or stored.record.handover is None or session.sub_file is not None:
             return None
-        return stored.record.root if self._repository.has(stored.record.root) else None
+        return stored.record.root if self.repository.has(stored.record.root) else None
 
     def _find_stream_root(self, session: Session) -> Oid | None:
         """Return the root of the conversation of the session's event stream, if that was imported before its file."""
         root = self._find_root(stream_key(session)) if session.sub_file is None else None
-        if root is None or not self._repository.has(root):
+        if root is None or not self.repository.has(root):
             return None
         return root if self._read_document(root).uuid == session_uuid(session.format, session.native_id) else None
 
@@ -381,7 +384,7 @@ class ImportTargets:
         if not may_be_recorded(session):
             return None
         root = self._previous_roots.get(source_key_of(session))
-        if root is not None and self._repository.has(root) and self._read_document(root).format == ACP:
+        if root is not None and self.repository.has(root) and self._read_document(root).format == ACP:
             return root
         recorded = self._listed().by_live_session.get(session.native_id, ())
         return next((live.root for live in recorded if live.may_be(session)), None)

@@ -18,14 +18,13 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, source_key, walk_chunks
 from scopes.ids import MessageId, Oid
-from scopes.importers.archive import digest_of, walk_segments
+from scopes.importers.archive import Segment, digest_of, walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.importers.expand import expand_sources, is_collection
 from scopes.importers.formats.base import Format, Source, choose_format, read_session
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import stream_key
 from scopes.importers.results import Skipped
-from scopes.importers.session_commits import Segment
 from scopes.result import HIDDEN, Column, Result, counted, named, shown
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first

@@ -42,7 +42,7 @@ class QueuedSource:
 
     Sources that continue each other have the same `group` number. `joined` is the key of a source that begins with the
     same messages, if the session belongs to the conversation of that one. `beginning` is what joins are found by, where
-    it was read already. `is_purged` tells that the session begins like one whose conversation was purged.
+    it was read already.
     """
 
     source: Source
@@ -51,7 +51,6 @@ class QueuedSource:
     copies: tuple[Source, ...] = ()
     group: int = 0
     joined: str | None = None
-    is_purged: bool = False
     beginning: Beginning | None = field(default=None, compare=False)
 
     @property

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from scopes.history.sources import Handover
 from scopes.ids import Oid
-from scopes.importers.archive import walk_segments
+from scopes.importers.archive import Segment, walk_segments
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import content_bytes
-from scopes.importers.session_commits import Segment
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import StoredRecord
 from scopes.importers.written_messages import WrittenMessages, WrittenRecords, read_written_messages

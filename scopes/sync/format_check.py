@@ -22,7 +22,7 @@ from scopes.history.messages import (
 )
 from scopes.history.sources import NOTHING, Purged, join_all, read_purged
 from scopes.ids import Oid, is_message_id
-from scopes.importers.grown_messages import find_longer_form
+from scopes.importers.purged_texts import find_longer_form
 from scopes.model.conversation import Root, decode_root, tips_of
 from scopes.model.message import Message, decode, decode_document, purge_message
 from scopes.store.git_program import ReceivedObjects

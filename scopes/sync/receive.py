@@ -12,7 +12,7 @@ from scopes.history.handles import next_conversation_id
 from scopes.history.sources import join_all, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
-from scopes.importers.grown_messages import add_to_list
+from scopes.importers.purged_texts import add_to_list
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import begin

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scopes.importers.archive import _read_segment, _write_segment
+from scopes.importers.archive import Segment, _read_segment, _write_segment
 from scopes.importers.formats.events import ByteRange
-from scopes.importers.session_commits import Segment
 from scopes.model import encoding
 
 TEXTS = st.none() | st.text(st.characters(exclude_categories=()))

@@ -66,19 +66,6 @@ def test_a_copy_that_had_joined_it(repository, places, tmp_path, join):
     assert_stays_away(repository, *reversed(sources), join=join)
 
 
-@pytest.mark.parametrize("join", [True, False])
-def test_a_copy_that_nobody_had_imported(repository, places, tmp_path, join):
-    import_demo(repository, session(tmp_path, "s1", "a b secret c"))
-    purge_first(repository, places)
-    assert_stays_away(repository, session(tmp_path, "s2", "a b secret x"), join=join)
-
-
-def test_a_copy_without_times_whose_answers_are_long(repository, places, tmp_path):
-    import_demo(repository, session(tmp_path, "s1", "a b secret c", at=None, say=LONG))
-    purge_first(repository, places)
-    assert_stays_away(repository, session(tmp_path, "s2", "a b secret x", at=None, say=LONG))
-
-
 def test_a_session_that_only_begins_with_the_same_words_is_imported(repository, places, tmp_path):
     import_demo(repository, session(tmp_path, "s1", "a b secret"))
     purge_first(repository, places)
@@ -192,5 +179,30 @@ def test_what_was_recorded_live(repository, places, tmp_path):
 def test_the_list_names_no_session(repository, places, tmp_path):
     import_demo(repository, session(tmp_path, "s1-secret", "a b c"), session(tmp_path, "s2-secret", "a b x"))
     purge_first(repository, places)
-    assert len(read_purged(repository).conversations) == 4  # the root, two sources, and their first answer
+    assert len(read_purged(repository).conversations) == 3  # the root and two sources
     assert find_word("s1-secret", repository.path) == []
+
+
+def test_a_chat_that_somebody_else_has_listed_is_imported(repository, tmp_path):
+    """Its conversation is here, and nobody has imported its file: it was fetched."""
+    path = write_chats(tmp_path)
+    import_paths(repository, path)
+    with exclusive_write(repository):
+        tx = RefTransaction(repository)
+        for ref, oid in repository.list_refs(SOURCES).items():
+            tx.move_ref(ref, oid, None)
+        tx.commit("test", "forget the sources")
+    name = json.loads((tmp_path / "conversations.json").read_text())[2]["conversation_id"]
+    put_on_list(repository, source_key("chatgpt", name, None))
+    write_chats(tmp_path, "g")
+    import_paths(repository, path)
+    assert texts(repository, "conv-003") == ["e", "f", "g"]
+    assert conversation_ids(repository) == ["conv-001", "conv-002", "conv-003"]
+
+
+def put_on_list(repository, name):
+    with exclusive_write(repository):
+        tx = RefTransaction(repository)
+        listed = read_purged(repository).join(purged_of({}, [name]))
+        tx.move_ref(PURGED, repository.find_ref(PURGED), write_purged(repository, listed))
+        tx.commit("test", "list a session")
