@@ -103,10 +103,9 @@ if TYPE_CHECKING:
     from scopes.model.conflicts import ConflictSide
     from scopes.model.conversation import BranchEntry, MergeRequest
     from scopes.model.message import Argument, Author, Evidence, Message, MessageKind, Part, Position
-    from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
     from scopes.proposals.proposal import FieldChange, Proposal
-    from scopes.proposals.steps import ProposalReviewed, ValueChange
+    from scopes.proposals.review import ProposalCreated, ProposalReviewed, ValueChange
     from scopes.result import Note, Result
     from scopes.search.run import Search, SearchCoverage, SearchHit
     from scopes.usage.usage import Usage, UsageRow
@@ -166,10 +165,9 @@ _MODULES = {
     "scopes.model.conflicts": "ConflictSide",
     "scopes.model.conversation": "BranchEntry MergeRequest",
     "scopes.model.message": "Argument Author Evidence Message MessageKind Part Position",
-    "scopes.proposals.create": "ProposalCreated",
     "scopes.proposals.list": "ProposalEvent ProposalList ProposalRow ProposalView",
     "scopes.proposals.proposal": "FieldChange Proposal",
-    "scopes.proposals.steps": "ProposalReviewed ValueChange",
+    "scopes.proposals.review": "ProposalCreated ProposalReviewed ValueChange",
     "scopes.result": "Note Result",
     "scopes.search.run": "Search SearchCoverage SearchHit",
     "scopes.usage.usage": "Usage UsageRow",

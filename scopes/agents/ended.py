@@ -21,13 +21,13 @@ from scopes.merge.keys import stated_claims
 from scopes.model import encoding
 from scopes.model.conflicts import ENDED
 from scopes.model.encoding import leaf
-from scopes.model.message import REVIEWS, Message
+from scopes.model.message import ENTITIES, REVIEWS, Message
 from scopes.store.graph import is_ancestor
 from scopes.store.objects import find_blob, read_commit
 from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository
 
-_FINAL = ("applied", "rejected", "expired")  # what a review of a proposal ends with
+_FINAL = ("applied", "rejected")  # what a review of a proposal ends with
 
 
 class EndedSubjects:
@@ -104,12 +104,12 @@ class EndedSubjects:
         }
         final = next((status for status in _FINAL if status in statuses), None)
         if final is not None:
-            return f"the proposal {'has expired' if final == 'expired' else f'is {final}'}"
+            return f"the proposal is {final}"
         is_withdrawn = tip is not None and bool(find_claim(self._repository, tip, message.id))
         if tip is None or is_withdrawn or statuses:  # one that is accepted is to be applied
             return "the proposal is withdrawn" if is_withdrawn else None
         expiry = parse_time(str((message.payload or {}).get("expires_at") or ""))
-        if expiry is not None and expiry <= now_nanoseconds():
+        if (expiry is not None and expiry <= now_nanoseconds()) or self._has_other_values(tip, message):
             return "the proposal has expired"
         if self._has_claims(tip, stated_claims(message)) or not is_ancestor(self._repository, oid, tip):
             return None  # of two commits the second question costs more
@@ -123,6 +123,20 @@ class EndedSubjects:
         both = claim.get("both") if isinstance(claim, dict) else None
         claims = both if isinstance(both, list) else [claim]
         return [str(each["status"]) for each in claims if isinstance(each, dict) and "status" in each]
+
+    def _has_other_values(self, tip: Oid, message: Message) -> bool:
+        """Return True if the accepted values are no longer those that a proposal is about."""
+        state = self._state_of(tip)
+        match dict(message.payload or {}):
+            case {"entity_type": str(entity), "entity_id": str(name), "changes": list(changes)}:
+                for change in changes:
+                    match change:
+                        case {"field_path": str(field), "before": before}:
+                            path = leaf(ENTITIES, entity, name, field)
+                            value = None if state is None else find_blob(self._repository, state, path)
+                            if value != (None if before is None else encoding.dump({"value": before})):
+                                return True
+        return False
 
     def _has_claims(self, tip: Oid, claims: Mapping[str, bytes]) -> bool:
         state = self._state_of(tip)

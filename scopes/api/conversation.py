@@ -633,13 +633,13 @@ class Conversation(ConversationHandle):
         to: send it: names or numbers of agents, `@capability` or `all`; empty: to the reviewers.
         queue: send it also if nobody is available.
         """
-        from scopes.proposals.create import Delivery, NewChange, create_proposal
+        from scopes.proposals.review import NewChange, create_proposal
 
         changes = [NewChange(field, "set", value) for field, value in values.items()]
         changes += [NewChange(field, "append", value) for field, value in (append or {}).items()]
         return create_proposal(
             self.branch(branch), entity, changes, author=self._author(author), before=before, details=details,
-            expires=expires, delivery=None if to is None else Delivery(to, queue),
+            expires=expires, to=to, queue=queue,
         )  # fmt: skip
 
     def proposals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any, NamedTuple
@@ -11,15 +11,28 @@ from scopes.clock import in_seconds
 from scopes.errors import Invalid
 from scopes.history.handles import Scope, resolve_scope
 from scopes.history.messages import MessageHeader, display_time, read_body, walk_headers_oldest_first
-from scopes.history.names import find_nearest
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
 from scopes.model.encoding import leaf, without_none
 from scopes.model.message import APPROVALS, REVIEWS
-from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal, is_same, read_value, value_path
-from scopes.proposals.state import KIND, OUTCOME, REVIEW, locate, read_proposals, walk_branches
-from scopes.result import HIDDEN, INLINE, Column, Note, Result, plural, shown
-from scopes.store.objects import Objects, TreeEntry, find_entry
+from scopes.proposals.proposal import (
+    APPLIED,
+    KIND,
+    OPEN,
+    OUTCOME,
+    PENDING,
+    REVIEW,
+    STATES,
+    Proposal,
+    is_same,
+    locate,
+    path_of,
+    read_proposals,
+    read_value,
+    walk_branches,
+)
+from scopes.result import HIDDEN, INLINE, Column, Note, Result, counted, few, shown
+from scopes.store.objects import Objects, find_entry
 from scopes.store.repository import Repository
 
 
@@ -173,10 +186,8 @@ class ProposalView(Result):
     @property
     def withdrawal(self) -> str:
         """What has happened to its message since."""
-        if not self.proposal.is_withdrawn:
-            return ""
-        done = "retracted" if self.proposal.is_retracted else "amended"
-        return f"{done} since: scopes changes {quote(self.conversation)}"
+        done = self.proposal.withdrawal
+        return f"{done} since: scopes changes {quote(self.conversation)}" if done else ""
 
     @property
     def stories(self) -> list[str]:
@@ -210,45 +221,20 @@ def list_proposals(
     scope = resolve_scope(repository, where)
     every = list(_walk_rows(repository, scope))
     rows = [row for row in every if agent is None or row.proposal.agent == agent]
-    kept = [row for row in rows if _is_wanted(row.proposal, wanted, include_closed=include_closed)]
+    if wanted is not None:
+        kept = [row for row in rows if row.proposal.state == wanted]
+    else:
+        kept = [row for row in rows if include_closed or row.proposal.state in OPEN]
     kept.reverse()
     kept.sort(key=lambda row: row.proposal.state not in OPEN)
-    notes = () if agent is None or rows else _note_unknown_agent(agent, {row.proposal.agent for row in every})
-    if wanted is None and len(kept) < len(rows):
-        hidden = len(rows) - len(kept)
-        notes = (Note(f"{hidden} closed {plural(hidden, 'proposal')} not listed", "list them too: --all"),)
+    notes: tuple[Note, ...] = ()
+    if agent is not None and not rows:
+        proposing = few("agents with proposals", (row.proposal.agent for row in every))
+        notes = (Note(f"{agent} has proposed nothing here", proposing or None),)
+    elif wanted is None and len(kept) < len(rows):
+        hidden = counted(len(rows) - len(kept), "closed proposal")
+        notes = (Note(f"{hidden} not listed", "list them too: --all"),)
     return ProposalList(conversation=scope.conversation, proposals=tuple(kept), branch=scope.branch, notes=notes)
-
-
-def _note_unknown_agent(agent: str, known: Collection[str]) -> tuple[Note, ...]:
-    """Return a note about an agent that has proposed nothing, with those that have."""
-    near = find_nearest(agent, sorted(known))
-    hint = f"did you mean {' or '.join(near)}?" if near else f"agents with proposals: {', '.join(sorted(known)[:10])}"
-    return (Note(f"{agent} has proposed nothing here", hint if known else None),)
-
-
-def show_proposal(repository: Repository, where: str | None, name: str) -> ProposalView:
-    """Return one proposal and its history; raises as `locate` does."""
-    found = locate(repository, where, name)
-    history = tuple(_walk_history(repository, found.tip, found.proposal))
-    version = None
-    if found.proposal.state == APPLIED and not found.proposal.rolled_back:
-        state = state_of(repository, found.tip)
-        entity = found.proposal.entity_type, found.proposal.entity_id
-        values = (read_value(repository, state, value_path(*entity, name)) for name in found.proposal.fields)
-        if all(is_same(value, each.result) for value, each in zip(values, found.proposal.changes, strict=True)):
-            version = next((each.parent for each in reversed(history) if each.decision == "apply"), None)
-    return ProposalView(
-        conversation=found.branch.conversation.id,
-        branch=found.branch.name,
-        proposal=found.proposal,
-        history=history,
-        rollback_version=version,
-    )
-
-
-def _is_wanted(proposal: Proposal, state: str | None, *, include_closed: bool) -> bool:
-    return proposal.state == state if state is not None else include_closed or proposal.state in OPEN
 
 
 def _walk_rows(repository: Repository, scope: Scope) -> Iterator[ProposalRow]:
@@ -265,6 +251,24 @@ def _walk_rows(repository: Repository, scope: Scope) -> Iterator[ProposalRow]:
     yield from (found[head.id] for head in heads if head.id in found)
 
 
+def show_proposal(repository: Repository, where: str | None, name: str) -> ProposalView:
+    """Return one proposal and its history; raises as `locate` does."""
+    branch, tip, _, proposal = locate(repository, where, name)
+    history = tuple(_walk_history(repository, tip, proposal))
+    version = None
+    if proposal.state == APPLIED and not proposal.rolled_back:
+        state = state_of(repository, tip)
+        if all(is_same(read_value(repository, state, path_of(proposal, c.field)), c.result) for c in proposal.changes):
+            version = next((each.parent for each in reversed(history) if each.decision == "apply"), None)
+    return ProposalView(
+        conversation=branch.conversation.id,
+        branch=branch.name,
+        proposal=proposal,
+        history=history,
+        rollback_version=version,
+    )
+
+
 def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Iterator[ProposalEvent]:
     """Yield the message of a proposal, those that changed its state, and feedback about the outcome; oldest first.
 
@@ -274,24 +278,19 @@ def _walk_history(repository: Repository, tip: Oid, proposal: Proposal) -> Itera
     for head in walk_headers_oldest_first(repository, [tip]):
         if head.id == proposal.id:
             yield ProposalEvent(head.id, None, "create", PENDING, head.author, display_time(head), {})
-        elif head.kind == "notice":
+        elif head.kind == "notice" and head.parents:
             match read_body(repository, head).extra.get(REVIEW):
-                case {"proposal": str(named), "decision": str(decision), "state": str(state), **rest}:
-                    details = {str(name): value for name, value in rest.items()}
-                    is_outcome = (decision, state) == (OUTCOME, APPLIED)
-                    if named == proposal.id and (is_outcome or _changes_state(repository, head, proposal)):
-                        parent = head.parents[0] if head.parents else None
-                        yield ProposalEvent(head.id, parent, decision, state, head.author, display_time(head), details)
+                case {"proposal": proposal.id, "decision": str(decision), "state": str(state), **rest}:
+                    if (decision, state) == (OUTCOME, APPLIED) or _changes_state(repository, head, proposal):
+                        details = {str(name): value for name, value in rest.items()}
+                        when = display_time(head)
+                        yield ProposalEvent(head.id, head.parents[0], decision, state, head.author, when, details)
 
 
 def _changes_state(objects: Objects, head: MessageHeader, proposal: Proposal) -> bool:
     """Return True if a message came with a change of what the state has about the reviews of a proposal."""
     paths = leaf(REVIEWS, proposal.id), leaf(APPROVALS, proposal.id).removesuffix("=")
-    if not head.parents:
-        return False
     after, before = (state_of(objects, commit) for commit in (head.oid, head.parents[0]))
-    return any(_entry(objects, after, path) != _entry(objects, before, path) for path in paths)
-
-
-def _entry(objects: Objects, state: Oid | None, path: str) -> TreeEntry | None:
-    return None if state is None else find_entry(objects, state, path)
+    return [after and find_entry(objects, after, path) for path in paths] != [
+        before and find_entry(objects, before, path) for path in paths
+    ]

@@ -28,9 +28,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.ids import ConversationId
 from scopes.model.message import Author
-from scopes.proposals.apply import apply_proposal, rollback_proposal
-from scopes.proposals.create import Delivery
-from scopes.proposals.review import accept_proposal, reject_proposal
+from scopes.proposals.review import accept_proposal, apply_proposal, reject_proposal, rollback_proposal
 from scopes.render.view_options import ViewOptions
 from scopes.store.config import Setting
 from scopes.store.repository import open_repository
@@ -60,7 +58,7 @@ def team(repository):
 
 
 def proposed(repository, *changes, where=CONV, **options):
-    return create(repository, *(changes or ["status=done"]), where=where, delivery=Delivery(), **options).id
+    return create(repository, *(changes or ["status=done"]), where=where, to=(), **options).id
 
 
 def opened(repository):

@@ -19,9 +19,7 @@ from scopes.conversation.undo import undo
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.model.message import Author
-from scopes.proposals.apply import rollback_proposal
-from scopes.proposals.create import NewChange, create_proposal
-from scopes.proposals.review import accept_proposal
+from scopes.proposals.review import NewChange, accept_proposal, create_proposal, rollback_proposal
 from tests.support.random_ids import hashed_counter
 
 CONV = "conv-001"

@@ -25,7 +25,6 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
 from scopes.history.names import list_branch_tips
 from scopes.model.message import Argument, Author, Evidence
-from scopes.proposals.create import Delivery
 from scopes.store.config import Setting
 from scopes.store.repository import open_repository
 from tests.support.proposals import create
@@ -173,7 +172,7 @@ def test_every_command_that_sends_runs_the_programs_and_one_undo_takes_all_of_it
     verbs = [
         lambda: escalated(opened, "dora"),
         lambda: start(opened, CONV, request, author=BOB),
-        lambda: create(opened, "status=done", where=f"{CONV}/main", delivery=Delivery(("dora",))),
+        lambda: create(opened, "status=done", where=f"{CONV}/main", to=("dora",)),
     ]
     refs = state_of_inboxes(opened)
     for number, verb in enumerate(verbs, 1):

@@ -26,8 +26,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_body, read_message
 from scopes.history.names import list_branch_tips
 from scopes.model.message import Argument, Author
-from scopes.proposals.create import NewChange, create_proposal
-from scopes.proposals.review import accept_proposal
+from scopes.proposals.review import NewChange, accept_proposal, create_proposal
 from tests.render.rendering import piped
 from tests.support.random_ids import hashed_counter
 

@@ -14,10 +14,8 @@ from scopes.errors import Invalid, Refused
 from scopes.history.messages import plain_message
 from scopes.merge.compare import state_of
 from scopes.model.message import Author
-from scopes.proposals.apply import rollback_proposal
-from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import show_proposal
-from scopes.proposals.review import Feedback, accept_proposal, reject_proposal
+from scopes.proposals.review import Feedback, accept_proposal, give_feedback, reject_proposal, rollback_proposal
 from tests.support.proposals import create, values
 
 CAROL = Author("carol", "human")
@@ -84,12 +82,8 @@ def test_feedback_has_a_text_or_a_rating_from_1_to_5(team, applied, text, rating
 
 def test_a_proposal_that_was_not_applied_has_no_outcome(team):
     pending = create(team, "status=done").id
-    with pytest.raises(Refused, match="is pending and has no outcome yet") as caught:
+    with pytest.raises(Refused, match="is pending and has no outcome yet"):
         give(team, pending, "fine")
-    name = pending[:12]
-    assert caught.value.hint == (
-        f"say it in the decision: --reason TEXT of scopes proposals accept {name}, or reject {name}"
-    )
 
 
 def test_feedback_of_two_branches_is_merged_without_a_conflict(team, applied):

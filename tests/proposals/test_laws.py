@@ -13,7 +13,7 @@ from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
 from scopes.proposals.list import list_proposals
-from scopes.proposals.steps import TRANSITIONS
+from scopes.proposals.proposal import TRANSITIONS
 from tests.support.examples import examples
 from tests.support.proposals import MOVES, create, values
 from tests.support.store import files_of, make_store

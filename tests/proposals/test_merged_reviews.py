@@ -14,8 +14,7 @@ from scopes.history.messages import plain_message
 from scopes.history.transaction import append_message
 from scopes.model.encoding import leaf
 from scopes.model.message import REVIEWS, Author
-from scopes.proposals.apply import apply_proposal, rollback_proposal
-from scopes.proposals.review import accept_proposal, modify_proposal
+from scopes.proposals.review import accept_proposal, apply_proposal, rollback_proposal
 from tests.support.proposals import create, states, values
 from tests.support.store import git
 
@@ -61,7 +60,7 @@ def test_what_was_rolled_back_stays_so_where_it_was_only_accepted(team, made, ap
     accept(team, made, accepted, apply=False)
     assert conflicts(merge(team, "conv-001", "fix", target="main")) == []
     assert (states(team, "conv-001/main"), values(team)) == (["applied"], {})
-    with pytest.raises(Refused, match="was rolled back, and cannot be accepted"):
+    with pytest.raises(Refused, match="is rolled back and cannot be accepted"):
         accept(team, made, "main")
 
 
@@ -81,7 +80,7 @@ def test_the_merged_state_is_that_of_the_merge_in_the_other_direction(team, made
 @SIDES
 def test_an_acceptance_with_other_values_is_another_opinion(team, made, applied, accepted):
     accept(team, made, applied)
-    modify_proposal(team, f"conv-001/{accepted}", made, {"status": "review"}, author=CAROL, apply=False)
+    accept_proposal(team, f"conv-001/{accepted}", made, values={"status": "review"}, author=CAROL, apply=False)
     assert conflicts(merge(team, "conv-001", "fix", target="main")) == [f"reviews/{made}"]
 
 

@@ -7,9 +7,8 @@ import pytest
 from scopes.conversation.append import amend, retract
 from scopes.conversation.verify import verify
 from scopes.errors import Refused
-from scopes.proposals.apply import rollback_proposal
 from scopes.proposals.list import list_proposals, show_proposal
-from scopes.proposals.review import accept_proposal
+from scopes.proposals.review import accept_proposal, rollback_proposal
 from tests.support.proposals import CAROL, MOVES, create, states, values
 
 
@@ -62,33 +61,12 @@ def test_what_was_rejected_stays_rejected(team, withdraw):
 
 
 @pytest.mark.parametrize("withdraw", [amend, retract])
-def test_a_withdrawn_proposal_has_one_state_in_every_view(team, withdraw):
-    """An amended one was `superseded` in `show` and `withdrawn` in errors; a retracted one was in no list."""
-    made = create(team, "status=done")
-    withdraw(team, "conv-001", made.id, "something else", author=CAROL)
-    listed = list_proposals(team, "conv-001", state="withdrawn").proposals
-    assert [(row.proposal.id, row.proposal.state) for row in listed] == [(made.id, "withdrawn")]
-    assert show_proposal(team, None, made.id[:6]).proposal.state == "withdrawn"
-    (note,) = list_proposals(team, "conv-001").notes
-    assert note.text == "1 closed proposal not listed"
-
-
-@pytest.mark.parametrize("withdraw", [amend, retract])
 def test_a_withdrawn_proposal_supersedes_no_other_one(team, withdraw):
     create(team, "status=done")
     later = create(team, "status=review")
     assert states(team) == ["superseded", "pending"]
     withdraw(team, "conv-001", later.id, "something else", author=CAROL)
     assert states(team) == ["pending", "withdrawn"]
-
-
-@pytest.mark.parametrize("withdraw", [amend, retract])
-def test_the_error_about_a_withdrawn_proposal_says_how_to_go_on(team, withdraw):
-    made = create(team, "status=done")
-    withdraw(team, "conv-001", made.id, "something else", author=CAROL)
-    with pytest.raises(Refused) as refused:
-        MOVES["accept"](team, made.id)
-    assert refused.value.hint == "propose it again: scopes proposals create conv-001/main task/42 FIELD=VALUE"
 
 
 def test_a_proposal_of_the_same_value_after_a_withdrawn_one_is_a_new_one(team):

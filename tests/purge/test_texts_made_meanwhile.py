@@ -25,7 +25,7 @@ from scopes.memory.store import Memory
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from scopes.model.message import Author
-from scopes.proposals import create
+from scopes.proposals import review
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.run import search
@@ -135,10 +135,10 @@ def test_what_an_agent_concludes(repository, places, monkeypatch):
 
 
 def test_a_proposal_with_the_value_of_before(repository, places, monkeypatch, request_of):
-    purge_after(monkeypatch, create, "read_value", repository, request_of, places)
+    purge_after(monkeypatch, review, "read_value", repository, request_of, places)
     with pytest.raises((Busy, NotFound), match=r"purged meanwhile|there is no|was deleted"):
-        create.create_proposal(
-            StoreHandle(repository).branch("conv-001"), "task/42", [create.NewChange("code", "set", WORD)], author=USER
+        review.create_proposal(
+            StoreHandle(repository).branch("conv-001"), "task/42", [review.NewChange("code", "set", WORD)], author=USER
         )
     assert find_word(WORD, repository.path) == []
 

@@ -134,11 +134,9 @@ from scopes.model.conversation import MergeRequest
 from scopes.model.message import Argument, Author, Evidence, FileTouch, Message, Part, encode
 from scopes.model.message import Position as StatedPosition
 from scopes.model.operation import Operation, RefChange, Signature
-from scopes.proposals.apply import ProposalTested
-from scopes.proposals.create import ProposalCreated
 from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
 from scopes.proposals.proposal import FieldChange, Proposal
-from scopes.proposals.steps import ProposalReviewed, ValueChange
+from scopes.proposals.review import ProposalCreated, ProposalReviewed, ProposalTested, ValueChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 from scopes.search.run import Neighbor, Search, SearchCoverage, SearchHit, TitleHit

@@ -11,12 +11,19 @@ from scopes.history.transaction import append_message
 from scopes.merge.compare import state_of
 from scopes.model.encoding import decode_component
 from scopes.model.message import Author
-from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
-from scopes.proposals.create import NewChange, create_proposal
-from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import list_proposals
 from scopes.proposals.proposal import read_value, value_claim, value_path
-from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
+from scopes.proposals.review import (
+    Feedback,
+    NewChange,
+    accept_proposal,
+    apply_proposal,
+    create_proposal,
+    give_feedback,
+    reject_proposal,
+    rollback_proposal,
+    try_proposal,
+)
 from scopes.store.objects import walk_blobs
 
 ENTITY = "task/42"
@@ -25,11 +32,11 @@ MOVES = {
     "accept": lambda r, name, where=None: accept_proposal(r, where, name, author=CAROL),
     "accept only": lambda r, name, where=None: accept_proposal(r, where, name, author=CAROL, apply=False),
     "reject": lambda r, name, where=None: reject_proposal(r, where, name, reason="too-risky", author=CAROL),
-    "modify": lambda r, name, where=None: modify_proposal(r, where, name, {"status": "m"}, author=CAROL),
+    "modify": lambda r, name, where=None: accept_proposal(r, where, name, values={"status": "m"}, author=CAROL),
     "apply": lambda r, name, where=None: apply_proposal(r, where, name, author=CAROL),
     "rollback": lambda r, name, where=None: rollback_proposal(r, where, name, author=CAROL),
     "feedback": lambda r, name, where=None: give_feedback(r, where, name, Feedback("fine", 4), author=CAROL),
-    "test": lambda r, name, where=None: try_proposal(r, where, name, author=CAROL),
+    "test": lambda r, name, where=None: try_proposal(r, where, name),
 }
 """What can be done with a proposal, by verb: given the store, its id and where it is looked for."""
 

@@ -47,7 +47,7 @@ from scopes.store.repository import Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from scopes.proposals.steps import ProposalReviewed
+    from scopes.proposals.review import ProposalReviewed
 
 _CONVERSATION_ID = re.compile(r"conv-[0-9]+(/.*)?")
 _FEEDBACK = "feedback"  # of --kind: how an applied proposal worked out
@@ -145,8 +145,7 @@ def _give_feedback(invocation: Invocation, where: str, proposal: str | None, tex
         Invalid: no proposal is named, or there is no text.
         NotFound, Ambiguous, Refused: as `give_feedback`.
     """
-    from scopes.proposals.feedback import give_feedback
-    from scopes.proposals.review import Feedback
+    from scopes.proposals.review import Feedback, give_feedback
 
     if proposal is None:
         raise Invalid("--kind feedback needs its proposal: --reply-to", hint="list them: scopes proposals list --all")

@@ -31,11 +31,18 @@ from scopes.history.handles import StoreHandle
 from scopes.history.names import Revision
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model import encoding
-from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
-from scopes.proposals.create import Delivery, NewChange, create_proposal
 from scopes.proposals.list import list_proposals, show_proposal
-from scopes.proposals.proposal import REJECTION_REASONS
-from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
+from scopes.proposals.review import (
+    REJECTION_REASONS,
+    Feedback,
+    NewChange,
+    accept_proposal,
+    apply_proposal,
+    create_proposal,
+    reject_proposal,
+    rollback_proposal,
+    try_proposal,
+)
 from scopes.store.repository import Repository
 
 ScopeOrProposal: TypeAlias = Annotated[
@@ -91,7 +98,8 @@ def proposals_create(
         before=parse_values("--before", before),
         details=details,
         expires=expires,
-        delivery=Delivery(to, queue) if to else None,
+        to=to or None,
+        queue=queue,
     )
     return invocation.show(result)
 
@@ -137,7 +145,7 @@ def proposals_test(invocation: Invocation, first: ScopeOrProposal, second: Propo
     """
     repository = invocation.repository()
     where, name = _split_scope(repository, first, second)
-    return invocation.show(try_proposal(repository, where, name, author=author_of(invocation)))
+    return invocation.show(try_proposal(repository, where, name))
 
 
 def proposals_accept(
@@ -161,11 +169,9 @@ def proposals_accept(
     changed = parse_values("--set", values)
     where, name = _split_scope(repository, first, second)
     author, feedback = author_of(invocation), Feedback(reason)
-    if changed:
-        result = modify_proposal(repository, where, name, changed, author=author, feedback=feedback, apply=not no_apply)
-    else:
-        result = accept_proposal(repository, where, name, author=author, feedback=feedback, apply=not no_apply)
-    return invocation.show(result)
+    return invocation.show(
+        accept_proposal(repository, where, name, author=author, values=changed, feedback=feedback, apply=not no_apply)
+    )
 
 
 def proposals_reject(
