@@ -16,9 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from scopes.ids import MessageId
 from scopes.importers.archive import Segment
-from scopes.importers.formats.claude_code.record import is_result
-from scopes.importers.formats.claude_code.tool_calls import ToolCalls
-from scopes.importers.formats.claude_code.tool_results import read_results
+from scopes.importers.formats.claude_parts import is_result, read_results
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import walk_records
 from scopes.importers.formats.lossless_json import lossless_field
@@ -185,7 +183,7 @@ def _read_parts(value: object, *, sub_agent: bool = False) -> Iterator[tuple[Par
         return
     content = value.get("content")
     if isinstance(content, list) and any(map(is_result, content)):
-        yield from ((part, sub_agent) for part in read_results({}, content, ToolCalls()).parts)
+        yield from ((part, sub_agent) for part in read_results(content, None, {}).parts)
     for name, each in value.items():
         if name not in _NESTED and isinstance(each, (dict, list)) and value.get("type") != "tool_result":
             yield from _read_parts(each, sub_agent=sub_agent)

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.events import Draft
 from scopes.importers.identity import content_bytes
 from tests.benchmarks import transcripts

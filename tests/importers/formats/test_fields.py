@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.fields import file_content_hash, number_field, object_field, text_field, time_field
 from scopes.importers.formats.gemini.format import Gemini
 from scopes.importers.formats.lossless_json import decode

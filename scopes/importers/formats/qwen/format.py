@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from scopes.hosts.agents import AGENTS
 from scopes.importers.formats.base import Source, StandardFolders, find_below
-from scopes.importers.formats.claude_code.stream import is_by_qwen, is_envelope, may_be_envelope, walk_envelope
+from scopes.importers.formats.claude_stream import is_by_qwen, is_envelope, walk_envelope
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini.parts import read_parts, read_usage
@@ -41,7 +41,7 @@ class Qwen:
 
     def sniff(self, head: bytes) -> bool:
         """Return True if a source that begins with `head` is in this format."""
-        if not may_be_envelope(head) and b'"parentUuid"' not in head:
+        if b'"session_id"' not in head and b'"parentUuid"' not in head:
             return False
         records = first_records(head)
         return any(map(_is_linked, records)) or (is_envelope(records) and is_by_qwen(records))

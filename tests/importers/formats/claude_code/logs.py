@@ -8,7 +8,7 @@ from io import BytesIO
 
 from scopes.ids import MessageId
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.events import Draft, Ending, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes
 from scopes.model.message import Message, encode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import CannotImport
-from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.events import Draft, Unparsed
 from tests.importers.formats.claude_code.logs import Log, bytes_source, call, check, drafts, read, text, thinking
 from tests.support.examples import examples
@@ -94,24 +93,6 @@ def test_any_records_are_read(records):
 
 
 @SLOW
-@given(
-    st.lists(st.tuples(st.integers(0, len(SAMPLE)), st.integers(0, 40), st.binary(max_size=6)), min_size=1, max_size=6)
-)
-def test_any_damaged_bytes_are_read_without_an_exception(edits):
-    data = SAMPLE
-    for start, length, instead in edits:
-        data = data[:start] + instead + data[start + length :]
-    read_any(data)
-
-
-@SLOW
-@given(st.lists(st.integers(0, SAMPLE.count(b"\n") - 1), max_size=30))
-def test_lines_in_any_order_and_number_are_read(order):
-    lines = SAMPLE.splitlines(keepends=True)
-    read(BEGIN + b"".join(lines[number] for number in order))
-
-
-@SLOW
 @given(st.binary() | st.text().map(lambda words: words.encode("utf-8", "replace")))
 def test_any_bytes_are_sniffed_and_read_without_an_exception(data):
     ClaudeCode().sniff(data)
@@ -133,24 +114,6 @@ def test_an_incomplete_file_is_read_to_its_end(size):
     read_any(SAMPLE[:size])
 
 
-def test_a_truncated_last_line_is_reported_and_the_rest_is_read():
-    log = Log()
-    log.user("Sell tea")
-    log.answer("m1", text("Done"))
-    events = read(log.data()[:-20])
-    assert [event.reason for event in events if isinstance(event, Unparsed)] == ["truncated (incomplete last record)"]
-    assert [event.kind for event in events if isinstance(event, Draft)] == ["prompt"]
-
-
-def test_two_records_on_one_line_are_both_read():
-    log = Log()
-    log.user("Sell tea")
-    log.answer("m1", text("Done"))
-    log.user("And coffee")
-    glued = log.data().replace(b"}\n{", b"}{", 1)
-    assert [event.parts for event in read(glued) if isinstance(event, Draft)] == [draft.parts for draft in drafts(log)]
-
-
 @pytest.mark.parametrize("depth", [150, 199, 250, 900, 100_000])
 def test_a_record_of_any_depth_is_read_or_reported(depth):
     """C-23."""
@@ -169,16 +132,6 @@ def test_any_characters_are_kept_unchanged(words):
     log.user(words)
     [draft] = drafts(log)
     assert draft.parts[0].text == words
-
-
-def test_a_byte_order_mark_and_blank_lines_are_skipped():
-    """C-27."""
-    log = Log()
-    log.user("Sell tea")
-    assert (
-        len([event for event in read(codecs.BOM_UTF8 + b"\n\n" + log.data() + b"\n\n") if isinstance(event, Draft)])
-        == 1
-    )
 
 
 def test_a_record_behind_zero_bytes_left_by_a_crash_is_read():

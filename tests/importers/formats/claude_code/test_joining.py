@@ -7,8 +7,7 @@ import pytest
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
-from scopes.importers.formats.claude_code.format import ClaudeCode
-from scopes.importers.formats.claude_code.header import read_header
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.import_sources import import_sources
 from tests.importers.formats.claude_code.logs import SESSION, BytesSource, Log, call, text
 from tests.support.store import make_store
@@ -85,24 +84,24 @@ def test_a_sub_agent_that_was_still_running_is_joined_later(repository, tmp_path
 
 def test_a_session_named_by_the_records_overrides_the_folder():
     other = "99999999-2222-4333-8444-555555555555"
-    assert head(agent_log(other)).session_id == other
+    assert head(agent_log(other)).native_id == other
 
 
 def test_the_file_name_gives_the_agent_if_nothing_else_does():
     log = Log(AGENT)
     log.user("Search the shop", isSidechain=True)
-    assert (head(log).session_id, head(log).sub_file) == (SESSION, AGENT)
+    assert (head(log).native_id, head(log).sub_file) == (SESSION, AGENT)
 
 
 def test_a_folder_of_another_system_counts_too():
     found = head(agent_log(), f"C:\\Users\\carol\\{SESSION}\\subagents\\agent-{AGENT}.jsonl")
-    assert (found.session_id, found.sub_file) == (SESSION, AGENT)
+    assert (found.native_id, found.sub_file) == (SESSION, AGENT)
 
 
 def test_a_file_outside_a_session_folder_is_its_own_session():
-    assert head(agent_log(AGENT), f"/{SESSION}/agent-{AGENT}.jsonl").session_id == AGENT
+    assert head(agent_log(AGENT), f"/{SESSION}/agent-{AGENT}.jsonl").native_id == AGENT
 
 
 def head(log, path=f"/home/carol/{FOLDER}/subagents/agent-{AGENT}.jsonl"):
     data = log.data()
-    return read_header(BytesSource(path, len(data), data))
+    return next(ClaudeCode().walk_events(BytesSource(path, len(data), data)))

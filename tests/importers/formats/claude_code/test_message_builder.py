@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.importers.formats.claude_code import message_builder
+from scopes.importers.formats import claude_code
 from tests.importers.formats.claude_code.logs import Log, call, drafts, forks, name_of, states, text, thinking, tree
 from tests.support.examples import examples
 
@@ -56,17 +56,6 @@ def test_results_of_parallel_calls_are_one_message_in_one_line():
     assert is_line(log)
 
 
-def test_progress_and_a_result_after_one_call_are_not_a_fork():
-    log = Log()
-    line = log.answer("m1", call("c1"))
-    log.progress(parent=line)
-    log.result("c1", parent=line)
-    log.progress(parent=line)
-    log.answer("m2", text("Done"), parent=log.records[2]["uuid"])
-    assert kinds(log) == ["answer", "tool-results", "answer"]
-    assert is_line(log)
-
-
 def test_an_answer_with_results_between_its_lines_stays_linear():
     log = Log()
     log.user("Sell tea")
@@ -77,16 +66,6 @@ def test_an_answer_with_results_between_its_lines_stays_linear():
     log.answer("m2", text("Done"))
     assert kinds(log) == ["prompt", *["answer", "tool-results"] * 3, "answer"]
     assert [name_of(draft) for draft in drafts(log) if draft.kind == "answer"] == ["m1", "m1", "m1", "m2"]
-    assert is_line(log)
-
-
-def test_an_answer_continued_after_its_first_result_stays_linear():
-    log = Log()
-    first = log.answer("m1", call("c1"))
-    log.result("c1", parent=first)
-    second = log.answer("m1", call("c2"), parent=first)
-    log.result("c2", parent=second)
-    log.answer("m2", text("Done"))
     assert is_line(log)
 
 
@@ -103,15 +82,6 @@ def test_a_late_result_follows_the_messages_written_meanwhile():
     assert is_line(log)
     found = drafts(log)
     assert [draft.reply_to for draft in found] == [None, None, None, found[0].key, None]
-
-
-def test_results_of_two_answers_are_two_messages():
-    log = Log()
-    log.answer("m1", call("c1"))
-    log.result("c1")
-    log.answer("m2", call("c2"))
-    log.result("c2")
-    assert kinds(log) == ["answer", "tool-results"] * 2
 
 
 def test_two_prompts_below_one_message_are_a_fork():
@@ -138,25 +108,10 @@ def test_two_answers_to_one_prompt_are_a_fork():
     assert tree(log)[3:] == [("u003", "u000"), ("u004", "u003")]
 
 
-def test_a_prompt_below_an_answer_that_got_results_is_a_fork():
-    log = Log()
-    answer = log.answer("m1", call("c1"))
-    log.result("c1")
-    log.user("Rather not", parent=answer)
-    assert tree(log) == [("m1", None), ("u001", "m1"), ("u002", "m1")]
-
-
-def test_every_prompt_is_a_message_of_its_own():
-    log = Log()
-    log.user("Sell tea")
-    log.user("And coffee")
-    assert kinds(log) == ["prompt", "prompt"]
-
-
 def test_a_message_that_grows_too_large_is_split(monkeypatch):
     """P15: an open message is held in memory."""
-    assert message_builder.MAX_BYTES == 32 << 20
-    monkeypatch.setattr("scopes.importers.formats.claude_code.message_builder.MAX_BYTES", 2500)
+    assert claude_code.MAX_BYTES == 32 << 20
+    monkeypatch.setattr(claude_code, "MAX_BYTES", 2500)
     log = Log()
     for _ in range(4):
         log.answer("m1", text("x" * 500), tokens=9)

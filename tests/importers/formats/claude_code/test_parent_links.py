@@ -31,16 +31,6 @@ def test_a_compaction_stays_linear_and_starts_the_context():
     assert [draft.context_root for draft in drafts(log)] == [False, False, True, False]
 
 
-def test_a_boundary_follows_its_logical_parent_even_past_other_branches():
-    log = Log()
-    log.user("Sell tea")
-    here = log.answer("m1", text("Done"))
-    log.user("Rather coffee")
-    log.boundary(here)
-    log.summary()
-    assert tree(log)[3] == ("u004", "m1")
-
-
 @pytest.mark.parametrize("logical", ["not-in-this-file", None, 7, ...])
 def test_a_compaction_with_a_logical_parent_in_another_file_follows_the_last_message(logical):
     log = Log()
@@ -49,30 +39,6 @@ def test_a_compaction_with_a_logical_parent_in_another_file_follows_the_last_mes
     log.boundary(logical)
     log.summary()
     assert tree(log)[2] == ("u003", "m1")
-
-
-def test_a_summary_without_a_boundary_follows_the_last_message():
-    log = Log()
-    log.user("Sell tea")
-    log.summary(parent=None)
-    assert tree(log) == [("u000", None), ("u001", "u000")]
-
-
-def test_a_file_may_begin_with_a_compaction():
-    log = Log()
-    log.boundary("elsewhere")
-    log.summary()
-    log.answer("m1", text("Where were we"))
-    assert tree(log) == [("u001", None), ("m1", "u001")]
-
-
-def test_a_microcompaction_changes_nothing():
-    log = Log()
-    log.user("Sell tea")
-    log.add("system", subtype="microcompact_boundary", microcompactMetadata={"compactedToolIds": ["c1"]})
-    log.answer("m1", text("Done"))
-    assert tree(log) == [("u000", None), ("m1", "u000")]
-    assert not any(draft.context_root for draft in drafts(log))
 
 
 def test_a_link_to_a_missing_record_is_bridged():
@@ -133,14 +99,6 @@ def test_a_record_without_a_usable_uuid_is_still_a_message(uuid):
     assert second.parent == first.key
 
 
-def test_times_out_of_order_change_nothing():
-    log = Log()
-    log.user("Sell tea", timestamp="2026-03-01T12:00:00Z")
-    log.answer("m1", text("Done"), timestamp="2026-03-01T09:00:00Z")
-    log.user("And coffee", timestamp="2019-01-01T00:00:00Z")
-    assert tree(log) == [("u000", None), ("m1", "u000"), ("u002", "m1")]
-
-
 def test_the_last_message_of_the_main_line_is_active():
     log = Log()
     log.user("Sell tea")
@@ -171,17 +129,3 @@ def test_an_accepted_plan_is_not_a_fork():
     log.user("Plan it")
     log.user("Implement the plan", parent=None, planContent="The plan")
     assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False), ("0", True)]
-
-
-def test_a_session_may_begin_with_a_cleared_context():
-    log = Log()
-    log.add("progress", parent=None, data={"hookName": "SessionStart:clear"})
-    log.user("Plan it")
-    assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False)]
-
-
-def test_a_first_prompt_that_was_edited_is_a_fork():
-    log = Log()
-    log.user("Sell tea")
-    log.user("Sell coffee", parent=None)
-    assert [draft.parent for draft in drafts(log)] == [None, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.importers.formats.claude_code.record import read_part
+from scopes.importers.formats.claude_parts import read_part
 from scopes.importers.formats.lossless_json import decode
 from tests.importers.formats.claude_code.logs import call, text, thinking
 

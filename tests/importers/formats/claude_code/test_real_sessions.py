@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import sha256
-from itertools import pairwise
 
 import pytest
 
 from scopes.importers.formats.base import choose_format
-from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from tests.importers.formats.claude_code.independent_parser import Raw
 from tests.importers.formats.claude_code.logs import check, forks
@@ -94,23 +93,9 @@ def test_a_session_with_three_compactions_is_one_line(real):
     assert is_line(found)
 
 
-def test_a_session_grows_without_changing(real):
-    parts = [drafts(real(f"prefix-{number}of3")) for number in (1, 2, 3)]
-    for shorter, longer in pairwise(parts):
-        assert shorter[:-1] == longer[: len(shorter) - 1]
-        assert shorter[-1].key == longer[len(shorter) - 1].key
-
-
 def test_the_first_of_two_sessions_owns_the_file(real):
     session = read(real("two-sessionIds"))[0]
     assert session.native_id.startswith("2a8af1a8")
-    assert [name[:8] for name in session.details["aliases"]] == ["4931d45a"]
-
-
-def test_a_sub_agents_file_is_a_part_of_a_session(real):
-    events = read(real("subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/agent-a0ad4f44468bdf20d"))
-    assert events[0].sub_file == "a0ad4f44468bdf20d"
-    assert [event.author.name for event in events if isinstance(event, Draft)] == ["user", "general-purpose", "tool"]
 
 
 def test_titles_are_those_of_the_session_itself(real):

@@ -49,10 +49,6 @@ def test_a_meta_record_is_injected(fields):
     assert spoken("Base directory for this skill: /skills", **fields) == ("meta", "user", "injected")
 
 
-def test_an_origin_that_is_human_changes_nothing():
-    assert spoken("Sell more tea", origin={"kind": "human"}) == ("prompt", "user", "human")
-
-
 @pytest.mark.parametrize(
     "content", ["[Request interrupted by user]", [text("[Request interrupted by user for tool use]")]]
 )
@@ -97,14 +93,6 @@ def test_a_queued_notification_is_injected():
     assert [(draft.kind, draft.author.kind) for draft in drafts(log)] == [("meta", "injected")] * 2
 
 
-def test_a_queued_prompt_without_links_follows_the_message_before_it():
-    log = Log()
-    log.user("Count")
-    log.add("attachment", parent=..., uuid=None, attachment={"type": "queued_command", "prompt": "Faster"})
-    first, second = drafts(log)
-    assert second.parent == first.key
-
-
 def test_an_answer_has_the_agent_as_author():
     log = Log()
     log.answer("m1", text("Hello"), tokens=5, stop="end_turn")
@@ -130,13 +118,6 @@ def test_a_synthetic_answer_has_the_harness_as_author(failed, kind, status):
     assert (draft.model, draft.usage) == (None, None)
 
 
-@pytest.mark.parametrize("time", ["yesterday", 7, None, "", "2026-13-01T00:00:00Z"])
-def test_an_invalid_time_is_unknown(time):
-    log = Log()
-    log.user("Hello", timestamp=time)
-    assert (only(log).time, only(log).precision) == (None, "none")
-
-
 @pytest.mark.parametrize(
     "message", [None, [], "Hello", 7, {}, {"role": "user"}, {"content": None}, {"content": 7}, {"content": {}}]
 )
@@ -152,12 +133,6 @@ def test_a_message_with_invalid_content_is_kept_unparsed(message):
     ]
     assert [draft.native_ids[0] for draft in drafts(log)] == [first, "m1"]
     assert drafts(log)[1].parent == drafts(log)[0].key
-
-
-def test_a_message_needs_no_role():
-    log = Log()
-    log.add("user", message={"content": "Hello"})
-    assert only(log).kind == "prompt"
 
 
 def test_states_are_named_after_their_records():
@@ -202,16 +177,6 @@ def test_a_record_of_unknown_type_is_reported_and_its_children_keep_their_parent
     assert [(draft.native_ids[0], draft.parent) for draft in drafts(log)] == [(first, None), ("m1", drafts(log)[0].key)]
 
 
-def test_an_unknown_type_is_reported_when_deferred_and_when_it_repeats_a_uuid():
-    log = Log()
-    first = log.user("Hello")
-    log.add("brand-new", parent="later")
-    log.add("brand-new", parent=None, uuid=first)
-    log.answer("m1", text("Hi"), uuid="later", parent=first)
-    assert unread(log) == ["a record of unknown type 'brand-new'"] * 2
-    assert len(drafts(log)) == 2
-
-
 def test_an_unknown_part_is_kept_in_its_message_and_reported():
     log = Log()
     log.answer("m1", text("Hi"))
@@ -228,3 +193,12 @@ def test_the_key_of_a_state_is_a_valid_name():
     log.add("x" * 1000)
     assert [len(key) for key in states(log)] == [6 + 1 + 64]
     assert len(unread(log)[0]) < 100
+
+
+def test_records_without_links_are_states_whatever_their_type():
+    """Claude Code writes new ones every month (2.1.26x: phiat/claude-esp#23); a message always has links."""
+    log = Log()
+    log.user("Hello")
+    for kind in ("atis-latch", "cost-state", "frame-link", "continued-in", "brand-new"):
+        log.state(kind, token="x")
+    assert (states(log)[1], len(states(log)), unread(log)) == ("cost-state", 5, [])

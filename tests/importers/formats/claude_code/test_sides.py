@@ -54,35 +54,6 @@ def test_two_agents_with_one_prompt_belong_to_two_calls():
     assert [draft.spawned_by for draft in drafts(log)[2:]] == [{"call_id": "c0"}, {"call_id": "c1"}, None]
 
 
-def test_progress_names_the_call_of_an_agent():
-    log = spawning("Look for tea")
-    log.add("progress", data={"type": "agent_progress", "agentId": "a1"}, parentToolUseID="c0", toolUseID="agent_1")
-    side(log, "Look for tea, and be quick", "a1")
-    assert drafts(log)[2].spawned_by == {"call_id": "c0"}
-
-
-def test_a_side_line_with_an_unknown_call_stays_a_side_line():
-    log = spawning()
-    side(log, "Warmup", "a1")
-    log.answer("s1", text("Ready"), isSidechain=True, agentId="a1")
-    begin, answer = drafts(log)[1:]
-    assert (begin.side, begin.spawned_by, begin.parent, answer.author.name) == ("a1", None, None, "claude-code")
-
-
-def test_lines_of_concurrent_agents_do_not_mix():
-    log = spawning("One", "Two")
-    lasts = {agent: side(log, prompt, agent) for agent, prompt in (("a1", "One"), ("a2", "Two"))}
-    for number in range(3):
-        for agent in lasts:
-            fields = {"isSidechain": True, "agentId": agent}
-            line = log.answer(f"{agent}-{number}", call(f"{agent}{number}"), parent=lasts[agent], **fields)
-            lasts[agent] = log.result(f"{agent}{number}", parent=line, **fields)
-    for agent in lasts:
-        own = [draft for draft in drafts(log) if draft.side == agent]
-        assert [draft.parent for draft in own] == [None, *(draft.key for draft in own[:-1])]
-        assert len(own) == 7
-
-
 def test_an_answer_that_is_interleaved_with_another_agents_stays_in_its_line():
     log = spawning("One", "Two")
     side(log, "One", "a1")

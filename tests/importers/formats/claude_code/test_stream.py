@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.history.names import list_branch_tips
-from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.events import Ending, Session
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
 from tests.importers.streams import calls_of, import_orders, import_paths, runs_of
@@ -117,21 +117,10 @@ def test_an_api_error_as_the_only_text_is_an_error_even_if_the_end_record_says_s
     assert (found.status, found.detail) == ("error", "[API Error: 400 no model]")
 
 
-def test_without_an_end_record_there_is_no_end():
-    assert run_end(*RUN[:-1]) is None
-
-
 def test_the_result_object_alone_is_one_answer():
     events = read(end())
     assert [draft.parts[0].text for draft in drafts(events)] == ["Done."]
     assert events[-1].run_end.cost_usd == 0.25
-
-
-def test_an_indented_array_is_read_like_lines():
-    lines = read(*RUN)
-    array = events_of(ClaudeCode(), json.dumps(list(RUN), indent=2).encode())
-    assert [draft.parts for draft in drafts(array)] == [draft.parts for draft in drafts(lines)]
-    assert array[-1].run_end == lines[-1].run_end
 
 
 def test_text_between_the_records_is_kept_and_partial_records_are_states():
@@ -210,17 +199,6 @@ def test_a_call_that_only_the_stream_has_stays(repository, tmp_path):
     (run,) = runs_of(repository)
     assert [call.shell for call in run.calls] == ["ls", "date"]
     assert calls_of(run)[1] == ("Bash", "ok", None)
-
-
-def test_a_stream_that_grows_is_imported_further(repository, tmp_path):
-    path = tmp_path / "out.jsonl"
-    path.write_bytes(stream(*RUN[:4]))
-    import_paths(repository, path)
-    path.write_bytes(stream(*RUN))
-    import_paths(repository, path)
-    (run,) = runs_of(repository)
-    assert (len(run.calls), run.end.status) == (2, "success")
-    assert list(list_branch_tips(repository, "conv-001")) == ["main"]
 
 
 def test_the_streams_of_a_resumed_session_are_one_conversation(repository, tmp_path):

@@ -47,11 +47,6 @@ def test_a_result_has_the_tool_as_author_and_names_its_call():
     assert draft.status is None
 
 
-def test_an_output_of_several_blocks_is_kept_unchanged():
-    blocks = [text("see"), {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}]
-    assert only(results(output=blocks))["output"] == blocks
-
-
 def test_a_failed_command_has_its_exit_code():
     draft = results(
         output="Exit code 127\nsh: tea: not found",
@@ -65,10 +60,6 @@ def test_a_failed_command_has_its_exit_code():
         "exit_code": 127,
     }
     assert draft.status == "error"
-
-
-def test_an_output_that_merely_mentions_an_exit_code_has_none():
-    assert "exit_code" not in only(results(output="Exit code 3 means no tea"))
 
 
 def test_an_interrupted_command_is_marked():
@@ -159,13 +150,6 @@ def test_without_a_structured_result_the_file_is_that_of_the_call(tool, asked, o
     assert results(tool, asked, output).files == (touch,)
 
 
-@pytest.mark.parametrize(
-    ("tool", "asked"), [("Bash", {"command": "rm a.txt"}), ("Read", {"file_path": 7}), ("Read", {})]
-)
-def test_a_call_that_names_no_file_touches_none(tool, asked):
-    assert results(tool, asked).files == ()
-
-
 def test_a_failed_call_touches_no_file():
     assert results("Edit", {"file_path": "a.txt"}, "String not found", failed=True).files == ()
 
@@ -182,14 +166,6 @@ def test_files_of_parallel_results_are_combined():
     assert (draft.files, draft.tool) == ((FileTouch("a", "read"), FileTouch("b", "read")), "Read")
 
 
-def test_results_of_different_tools_name_no_tool():
-    log = Log()
-    answer = log.answer("m1", call("c1", "Read", file_path="a"), call("c2", "Bash", command="ls"))
-    log.result("c1", parent=answer)
-    log.result("c2", parent=answer)
-    assert drafts(log)[1].tool is None
-
-
 def test_one_record_may_have_several_results_and_text():
     log = Log()
     log.answer("m1", call("c1"), call("c2"))
@@ -202,22 +178,3 @@ def test_one_record_may_have_several_results_and_text():
     assert [part.type for part in draft.parts] == ["tool_result", "tool_result", "text"]
     assert not any("structured" in part.fields for part in draft.parts)
     assert draft.status == "error"
-
-
-@pytest.mark.parametrize(
-    "block", [{"tool_use_id": 7}, {"tool_use_id": None, "content": None}, {"is_error": "yes", "content": 3}, {}]
-)
-def test_a_result_of_odd_shape_is_a_result(block):
-    log = Log()
-    log.user([{"type": "tool_result", **block}])
-    [draft] = drafts(log)
-    assert draft.kind == "tool-results"
-    assert "is_error" not in draft.parts[0].fields
-
-
-def test_a_result_without_a_call_has_files_and_no_tool():
-    """A result may have no call in the file."""
-    log = Log()
-    log.result("lost", toolUseResult=seen())
-    [draft] = drafts(log)
-    assert (draft.tool, [touch.path for touch in draft.files]) == (None, ["/shop/a.txt"])

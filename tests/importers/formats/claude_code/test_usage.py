@@ -6,8 +6,6 @@ from collections import Counter
 
 import pytest
 
-from scopes.importers.formats.claude_code.message_builder import describe_usage, read_counts
-from scopes.importers.formats.lossless_json import decode
 from tests.importers.formats.claude_code.logs import Log, call, drafts, text, thinking
 
 
@@ -48,34 +46,6 @@ def test_an_answer_that_a_resumed_session_wrote_again_is_counted_once():
     assert sums(log)["output"] == 7
 
 
-def test_the_original_usage_object_is_kept():
-    log = Log()
-    log.answer("m1", text("Hi"), tokens=7)
-    [draft] = drafts(log)
-    assert draft.usage["raw"]["cache_read_input_tokens"] == 100
-    assert draft.usage["input_uncached"] == 3
-
-
-def test_unknown_counts_are_left_out():
-    assert read_counts({"input_tokens": 1, "output_tokens": None, "cache_read_input_tokens": "7"}) == {
-        "input_uncached": 1
-    }
-
-
-@pytest.mark.parametrize("count", [-1, True, 1.5, [], "12"])
-def test_an_invalid_count_is_left_out(count):
-    assert read_counts({"output_tokens": count}) == {}
-
-
-def test_a_count_is_never_negative():
-    assert describe_usage({"output_tokens": 3}, {"output": 5})["output"] == 0
-
-
-def test_a_usage_with_inexact_numbers_keeps_its_text():
-    raw = decode('{"output_tokens":3,"cost":1.0}')
-    assert describe_usage(raw, {}) == {"output": 3, "raw_text": '{"output_tokens":3,"cost":1.0}'}
-
-
 def test_without_a_message_id_the_request_id_identifies_the_answer():
     log = Log()
     log.answer(None, text("One"), tokens=1, requestId="r1")
@@ -84,3 +54,47 @@ def test_without_a_message_id_the_request_id_identifies_the_answer():
     log.answer(None, text("Four"), tokens=4)
     assert [len(draft.parts) for draft in drafts(log)] == [2, 1, 1]
     assert sums(log)["output"] == 9 + 4 + 4
+
+
+def usage_of(**usage):
+    log = Log()
+    log.answer("m1", text("Hi"), tokens=5)
+    log.records[0]["message"]["usage"] = usage
+    return drafts(log)[0].usage
+
+
+@pytest.mark.parametrize("count", [-1, True, 1.5, [], "12", None])
+def test_an_invalid_count_is_left_out(count):
+    usage = {"input_tokens": 1, "output_tokens": count}
+    assert usage_of(**usage) == {"input_uncached": 1, "raw": usage}
+
+
+@pytest.mark.parametrize("usage", [{"output_tokens_details": {"thinking_tokens": 250}}, {"thinking_tokens": 250}])
+def test_thinking_tokens_are_reasoning(usage):
+    assert usage_of(output_tokens=300, **usage)["reasoning"] == 250
+
+
+def iteration(kind, tokens, **fields):
+    return {"type": kind, "input_tokens": tokens, "output_tokens": 1, "cache_read_input_tokens": 2, **fields}
+
+
+def test_iterations_count_for_their_model_if_the_answer_does_not_count_them():
+    """The advisor's tokens are only there (ccusage/ccusage#1115); those of a compaction are the model's own."""
+    iterations = [
+        iteration("message", 7), iteration("advisor_message", 159_000, model="claude-opus-4-7"), iteration("compaction", 30),
+        iteration("advisor_message", 1000, model="claude-opus-4-7"), iteration("message", 8), "x",
+    ]  # fmt: skip
+    found = usage_of(input_tokens=15, output_tokens=2, iterations=iterations)
+    assert (found["input_uncached"], found["output"]) == (45, 3)
+    advisor = {"model": "claude-opus-4-7", "input_uncached": 160_000, "cache_read": 4, "output": 2}
+    assert found["others"] == [advisor]
+
+
+def test_an_advisor_counts_once_in_an_answer_with_results_between_its_lines():
+    log = Log()
+    for number in range(2):
+        log.answer("m1", call(f"c{number}"), tokens=5)
+        advice = [iteration("advisor_message", 100, model="opus")]
+        log.records[-1]["message"]["usage"]["iterations"] = advice
+        log.result(f"c{number}")
+    assert [len(draft.usage.get("others", [])) for draft in drafts(log) if draft.usage] == [1, 0]

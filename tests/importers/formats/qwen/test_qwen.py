@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.importers.formats.claude_code.format import ClaudeCode
+from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.qwen.format import Qwen
 from tests.importers.reading import drafts, events_of, states
 from tests.importers.streams import calls_of, import_orders, import_paths, runs_of
