@@ -15,8 +15,7 @@ import pytest
 
 from scopes.cli.command_help import read_docs
 from scopes.cli.command_line import before_separator, split_words
-from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.table import TABLE
+from scopes.cli.table import GLOBAL_OPTIONS, TABLE
 from tests.cli.conversation import Conversation
 from tests.support import fork_server
 from tests.support.random_ids import spread_ids

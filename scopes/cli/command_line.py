@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scopes.cli.global_options import GLOBAL_OPTIONS, HELP
-from scopes.cli.table import PREFIXES, Command, Table
+from scopes.cli.table import GLOBAL_OPTIONS, HELP, PREFIXES, Command, Table
+from scopes.errors import Invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 LONG = {name: option for option in GLOBAL_OPTIONS for name in option.names if name.startswith("--")}
 SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names if not name.startswith("--")}
 ALL_FIELDS = "*"
+_MAX_ALIAS = 64
 
 
 class CommandLine:
@@ -119,13 +120,62 @@ def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine
     """
     line = split_words(table, words)
     if line.unknown is not None and not line.path:
-        from scopes.cli.user_aliases import expand_alias
-
-        words = expand_alias(table, words, line)
+        words = _expand_alias(table, words, line)
         line = split_words(table, words)
     if line.command is None and line.path and not line.has(HELP.names):
         line = _with_default(table, line)
     return words, line
+
+
+def _expand_alias(table: Table, arguments: list[str], line: CommandLine) -> list[str]:
+    """Return the arguments with the unknown first word replaced by its alias, if the user has set one, as in git.
+
+        [scopes "alias"]
+            last = log @ -5 --oneline
+
+    Only the configuration of the user and of the system is read: a store may come from another person. An alias never
+    replaces a command, may begin with another alias, and runs commands of scopes only, never the shell.
+
+    Raises:
+        Invalid: an alias refers to itself, runs the shell, is empty or cannot be split into words.
+    """
+    from scopes.store.config import ALIAS, read_user_values  # with libgit2
+
+    seen: list[str] = []
+    while line.unknown is not None and not line.path and _is_alias_name(line.unknown):
+        name = line.unknown.lower()
+        value = read_user_values(ALIAS + name).get("")
+        if value is None:
+            break
+        if name in seen:
+            raise Invalid(f"the alias {seen[0]} refers to itself: {' -> '.join((*seen, name))}", hint=_alias_hint(name))
+        seen.append(name)
+        position = len(arguments) - len(line.rest) - 1
+        arguments = [*arguments[:position], *_split_alias(name, value), *line.rest]
+        line = split_words(table, arguments)
+    return arguments
+
+
+def _split_alias(name: str, value: str) -> list[str]:
+    if value.startswith("!"):
+        raise Invalid(f"the alias {name} runs the shell; an alias runs commands of scopes only", hint=_alias_hint(name))
+    import shlex
+
+    try:
+        words = shlex.split(value)
+    except ValueError as error:
+        raise Invalid(f"the alias {name} cannot be split into words: {error}", hint=_alias_hint(name)) from error
+    if not words:
+        raise Invalid(f"the alias {name} is empty", hint=_alias_hint(name))
+    return words
+
+
+def _alias_hint(name: str) -> str:
+    return f"change it: scopes config scopes.alias.{name} 'log -5'"
+
+
+def _is_alias_name(word: str) -> bool:
+    return len(word) <= _MAX_ALIAS and word[:1].isalpha() and word.replace("-", "").isalnum() and word.isascii()
 
 
 def _with_default(table: Table, line: CommandLine) -> CommandLine:

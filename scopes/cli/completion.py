@@ -6,8 +6,7 @@ import os
 import sys
 
 from scopes.cli.command_line import CommandLine, split_words
-from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.table import Table
+from scopes.cli.table import GLOBAL_OPTIONS, Table
 from scopes.loading import load
 
 TYPE_CHECKING = False
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from scopes.cli.command_help import Parameter
-    from scopes.cli.global_options import GlobalOption
+    from scopes.cli.table import GlobalOption
     from scopes.ids import ConversationId, Oid
     from scopes.store.repository import Repository
 

@@ -1,32 +1,45 @@
-"""The process that records a turn: import the files of the session into the store of its directory."""
+"""What hooks start: import the session of a turn that an agent ended, and record commits of a project.
+
+Whatever else fails, a turn that was imported stays recorded; what went wrong is in `hooks.log`.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import signal
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from scopes.cli.acp_spool import take_waiting
-from scopes.cli.git_hook_recorder import record_commits_of_turn
 from scopes.cli.invocation import Invocation
+from scopes.code_links.agent_environment import AgentSession, find_sessions
+from scopes.code_links.git_hooks import NAME
+from scopes.code_links.pending_commits import begin_taking
+from scopes.code_links.record_commits import record_pending
+from scopes.code_links.session_turn import find_last_turn, record_last_turn
 from scopes.errors import CannotImport, NotFound, ScopesError
-from scopes.history.sessions import HOOKS
-from scopes.importers.discovery import find_sources, spool_stream
+from scopes.history.sessions import ACP_RECORDER, HOOKS
+from scopes.history.sources import SOURCES, read_source_record, source_key, with_last_path
+from scopes.ids import Oid
+from scopes.importers.discovery import find_session_file, find_sources, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.results import Imported
 from scopes.live.event_log import HOOK_LOG, EventLog
-from scopes.live.hook_failures import log_failed_turn
+from scopes.live.hook_failures import list_failed_repositories, log_failed_turn
 from scopes.live.hook_files import explain_format
 from scopes.live.hook_inputs import HookTurn, read_turn
 from scopes.live.live_import import Recorded, import_when_quiet
 from scopes.live.source_lock import source_lock
 from scopes.live.turn_order import TurnOrder
-from scopes.store.projects import ReflogEnd
+from scopes.store.projects import ReflogEnd, Worktree, find_worktree
+from scopes.store.repository import Repository
 
 _END = "SessionEnd"  # the event of all agents that report the end of a session
+_COMMIT_SECONDS = 3  # the longest that a commit waits for its trailer
+_SPOOL = "acp-spool"  # as in scopes.server.acp.spool, which is loaded only if there is something
 
 
 def record_turn(  # noqa: PLR0917 - what the agent gave, and what was seen while it waited
@@ -70,17 +83,15 @@ def record_turn(  # noqa: PLR0917 - what the agent gave, and what was seen while
             store=invocation.store_path,
         )
         if turn.cwd is not None and (recorded.messages or turn.event != _END):  # else the commits are from after it
-            _record_commits(invocation, target, turn, turn.cwd, log, stop)
-        _take_spooled(invocation, log)
+            try:
+                _record_commits(invocation, target, turn.session, turn.cwd, stop)
+            except (ScopesError, OSError) as error:
+                log.write("commits-not-recorded", error=str(error))
+        try:
+            take_waiting(invocation)
+        except (ScopesError, OSError) as error:
+            log.write("spool-failed", error=str(error))
     return 0
-
-
-def _take_spooled(invocation: Invocation, log: EventLog) -> None:
-    """Take what a killed proxy of `scopes acp` could not write; the turn is recorded whatever happens here."""
-    try:
-        take_waiting(invocation)
-    except (ScopesError, OSError) as error:
-        log.write("spool-failed", error=str(error))
 
 
 def _enter(directory: str | None) -> None:
@@ -101,24 +112,13 @@ def _enter(directory: str | None) -> None:
     os.chdir(directory or os.sep)
 
 
-def _record_commits(  # noqa: PLR0917 - what, where, up to where
-    invocation: Invocation, target: str, turn: HookTurn, directory: str, log: EventLog, stop: ReflogEnd | None
-) -> None:
-    """Record the commits of the turn, which is recorded already whatever happens here."""
-    try:
-        record_commits_of_turn(invocation, target, turn.session, directory, stop)
-    except (ScopesError, OSError) as error:
-        log.write("commits-not-recorded", error=str(error))
-
-
 def _import_turn(invocation: Invocation, turn: HookTurn, order: TurnOrder) -> Recorded:
     """Import the session; one that ends without a file has had no message, which is not a failure.
 
     The next turn waits for the first import only: later ones have what the agent writes after the end of the turn.
     """
     if turn.exported is not None:
-        name = f"{turn.session}.json"
-        source = spool_stream(io.BytesIO(turn.exported), name)
+        source = spool_stream(io.BytesIO(turn.exported), f"{turn.session}.json")
         return import_when_quiet((), lambda _: _import_sources(invocation, [source], order))
     if turn.event == _END and not any(map(os.path.exists, turn.paths)):
         return Recorded((), 0)
@@ -142,3 +142,118 @@ def _import_sources(invocation: Invocation, sources: Sequence[Source], order: Tu
     imported = import_sources(repository, sources, FORMATS, index_directory=invocation.index_directory)
     order.release()
     return imported
+
+
+def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
+    """Record the commits that hooks have left in the repository of the current directory; return 0.
+
+    The outcome goes into the log. Commits that could not be recorded stay for the next time.
+
+    Raises:
+        ScopesError, OSError: the repository cannot be found.
+    """
+    invocation = Invocation(["hooks", "run", "git"], environ)
+    invocation.store = store
+    worktree = find_worktree(invocation.cwd)
+    if worktree is None:
+        return 0
+    log = _git_log(invocation, worktree)
+    begin_taking(worktree)
+    try:
+        operation = record_pending(invocation.repository(create=True), worktree)
+    except (ScopesError, OSError) as error:
+        log_failed_turn(log, error, (), store=invocation.store_path)
+        return 0
+    log.write("unchanged" if operation is None else "recorded", store=invocation.store_path)
+    return 0
+
+
+def record_waiting_commits(invocation: Invocation) -> None:
+    """Record the commits that hooks of git have left and could not record, such as while the store was away.
+
+    What fails again stays for the next time.
+    """
+    for shared in list_failed_repositories(invocation.state_directory, NAME, invocation.store_path):
+        directory = os.path.dirname(shared)
+        found = (find_worktree(each) for each in (directory, invocation.cwd) if os.path.isdir(each))
+        worktree = next((each for each in found if each is not None and each.shared == shared), None)
+        if worktree is not None:
+            with suppress(ScopesError, OSError):
+                record_pending(invocation.open_again(create=False), worktree)
+                _git_log(invocation, worktree).write("recorded", store=invocation.store_path)
+
+
+def _record_commits(invocation: Invocation, tool: str, session: str, directory: str, stop: ReflogEnd | None) -> None:
+    """Record the commits that were made in a directory in the last turn of a session, which was just imported.
+
+    `stop` is where the reflog ended when the agent called the hook.
+
+    Raises:
+        ScopesError, OSError: they could not be recorded.
+    """
+    worktree = find_worktree(directory)
+    if worktree is not None:
+        repository = invocation.open_again(create=True)
+        if record_pending(repository, worktree) is not None:
+            _git_log(invocation, worktree).write("recorded")
+        record_last_turn(repository, tool, session, directory, stop)
+
+
+def _git_log(invocation: Invocation, worktree: Worktree) -> EventLog:
+    return EventLog(invocation.state_directory, file_name=HOOK_LOG, target=NAME, repository=worktree.shared)
+
+
+def print_turn(store: str | None, environ: Mapping[str, str]) -> int:
+    """Print the id of the prompt in the session that the environment names, for the trailer `Scopes-Turn` of a commit.
+
+    The prompt of a running turn is only in the files of the agent, so they are imported first. Nothing is printed if it
+    is not known, or not in time.
+
+    Raises:
+        ScopesError, OSError: the session cannot be read or imported.
+    """
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_COMMIT_SECONDS)
+    sessions = find_sessions(environ)
+    if len(sessions) != 1 or sessions[0].session is None:
+        return 0
+    invocation = Invocation(["hooks", "run", "git-turn"], environ)
+    invocation.store = store
+    repository = invocation.repository(create=True)
+    path = _find_file(invocation, repository, sessions[0])
+    if path is not None:
+        import_sources(repository, find_sources(path), FORMATS, index_directory=invocation.index_directory)
+    turn = find_last_turn(repository, sessions[0].tool, sessions[0].session)
+    if turn:
+        sys.stdout.write(f"{turn[0].head.id}\n")
+        sys.stdout.flush()
+    return 0
+
+
+def _find_file(invocation: Invocation, repository: Repository, agent: AgentSession) -> str | None:
+    """Return the file of a session: where it was when it was imported, or where its agent keeps it."""
+    value = repository.find_ref(SOURCES + source_key(agent.tool, agent.session or "", None))
+    if value is not None:
+        path = with_last_path(repository, read_source_record(repository, Oid(value))).path
+        with suppress(NotFound):
+            if path and find_sources(path):
+                return path
+    return find_session_file(FORMATS, agent.tool, agent.session or "", invocation.environ, invocation.home)
+
+
+def take_waiting(invocation: Invocation) -> int:
+    """Take what `scopes acp` could not write before it was killed into the store; return how many messages.
+
+    Raises:
+        ScopesError, OSError: they cannot be read or written, and wait on.
+    """
+    try:
+        if not os.listdir(os.path.join(invocation.state_directory, _SPOOL)):
+            return 0
+        repository = invocation.open_again(create=False, actor=ACP_RECORDER)
+    except (FileNotFoundError, NotFound):
+        return 0
+    from scopes.server.acp.take_spool import take_spooled
+
+    log = EventLog(invocation.state_directory, store=os.path.realpath(repository.path))
+    return take_spooled(invocation.state_directory, repository, log)

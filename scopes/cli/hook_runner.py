@@ -71,7 +71,7 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
     """
     call = HookCall(words)
     if call.target == _GIT_TURN:
-        from scopes.cli.git_turn import print_turn
+        from scopes.cli.hook_recorder import print_turn
 
         return guard(
             lambda: int(print_turn(call.store, environ)),
@@ -158,7 +158,7 @@ def _record(
     begin: tuple[ReflogEnd | None, TurnOrder] | None,
 ) -> int:
     if begin is None:
-        from scopes.cli.git_hook_recorder import record_commits
+        from scopes.cli.hook_recorder import record_commits
 
         return int(record_commits(call.store, environ))
     if len(data) > limit:

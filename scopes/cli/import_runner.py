@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from scopes.cli.acp_spool import take_waiting
 from scopes.cli.errors import Interrupted
+from scopes.cli.hook_recorder import record_waiting_commits, take_waiting
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import choose_projects
 from scopes.conversation.list import find_cached_list
@@ -227,8 +227,6 @@ def note_imported_files(invocation: Invocation, result: Imported) -> None:
         from scopes.live.hook_failures import log_imported_files
 
         log_imported_files(invocation.state_directory, paths)
-        from scopes.cli.git_hook_recorder import record_waiting_commits
-
         record_waiting_commits(invocation)
 
 

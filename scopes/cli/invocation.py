@@ -9,7 +9,7 @@ import os
 import sys
 
 from scopes.cli.command_line import ALL_FIELDS, before_separator
-from scopes.cli.global_options import COLOR_CHOICES, SECRET_CHOICES
+from scopes.cli.table import COLOR_CHOICES, SECRET_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.store.projects import (
     cache_directory,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from scopes.cli.table import Command
-    from scopes.ids import ConversationId
     from scopes.index.caches import CommitCache
     from scopes.render.output import Output
     from scopes.render.view_options import ViewOptions
@@ -245,7 +244,6 @@ class Invocation:
                 command=command,
                 full_branch_names=self.writes,
                 find_project=lambda: find_here(self.cwd, path),
-                find_missing=self._find_missing,
                 sign=self._find_signer(opened.config),
                 on_wait=lambda text: self.output().note(Note(text)),
                 on_commit=self._set_committed,
@@ -264,11 +262,6 @@ class Invocation:
             if self.verbose:
                 self.output().say(f"using the store {path}")
         return self._repository
-
-    def _find_missing(self, name: str) -> ConversationId | None:
-        from scopes.cli.missing import find_missing
-
-        return find_missing(self, self.repository(), name)
 
     def _open_commit_chunks(self) -> CommitCache:
         from scopes.index.caches import CommitCache
@@ -302,9 +295,7 @@ class Invocation:
         other = Invocation(before_separator(self.arguments), self.environ)
         other.store, other.settings, other.command = self.store, self.settings, self.command
         other.actor = actor or self.actor
-        opened = other.repository(create=create)
-        opened.caller = opened.caller._replace(find_missing=lambda _name: None)
-        return opened
+        return other.repository(create=create)
 
     @property
     def is_store_named(self) -> bool:

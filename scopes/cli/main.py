@@ -10,8 +10,7 @@ import os
 import sys
 
 from scopes.cli.command_line import expand_words
-from scopes.cli.global_options import HELP, VERSION
-from scopes.cli.table import TABLE
+from scopes.cli.table import HELP, TABLE, VERSION
 from scopes.loading import load
 
 TYPE_CHECKING = False

@@ -14,10 +14,9 @@ import typer.core
 from typer.exceptions import TyperException
 
 from scopes.cli.command_line import ALL_FIELDS, CommandLine, before_separator
-from scopes.cli.global_options import GLOBAL_OPTIONS, HELP, VERSION, GlobalOption
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import command_of_option, did_you_mean, nearest
-from scopes.cli.table import Command
+from scopes.cli.table import GLOBAL_OPTIONS, HELP, VERSION, Command, GlobalOption
 from scopes.errors import Invalid
 from scopes.loading import load
 

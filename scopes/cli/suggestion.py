@@ -6,8 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from scopes.cli.command_line import CommandLine
-from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.table import Table
+from scopes.cli.table import GLOBAL_OPTIONS, Table
 from scopes.errors import Invalid
 
 _MIN_RATIO = 0.6  # the default of difflib.get_close_matches

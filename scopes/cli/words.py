@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from shlex import join, quote
+from shlex import quote
 
 from scopes.cli.options import LATEST
 from scopes.errors import Ambiguous, Invalid, NotFound
@@ -96,33 +96,19 @@ def names_revision(repository: Repository, text: str) -> bool:
     return True
 
 
-def split_source(repository: Repository, command: str, words: Sequence[str | None]) -> tuple[str, str | None]:
-    """Split the words `[CONV] [NAME]` of a command into a conversation and what is named in it.
+def split_source(repository: Repository, words: Sequence[str]) -> tuple[str, str | None]:
+    """Split the words `[CONV] [NAME]` into a conversation and what is named in it.
 
     `CONV NAME` are both; `CONV/BRANCH` is a branch of CONV; `CONV` alone names nothing; any other single word is a name
-    in the latest conversation. `command` is for the hint.
-
-    Raises:
-        Invalid: the name was given before its conversation.
+    in the latest conversation.
     """
-    first, second = words
-    if first is None or second is not None:
-        if first is not None and second is not None and _is_before_conversation(repository, first, second):
-            raise conversation_comes_first(first, f"name it first: scopes {command} {quote(second)} {quote(first)}")
-        return first or LATEST, second
-    conversation = find_conversation(repository, first)
+    if len(words) != 1:
+        return (words[0], words[1]) if words else (LATEST, None)
+    conversation = find_conversation(repository, words[0])
     if conversation is None:
-        return LATEST, first
-    _, slash, branch = first.partition("/")
+        return LATEST, words[0]
+    _, slash, branch = words[0].partition("/")
     return conversation, branch if slash else None
-
-
-def refuse_swapped(repository: Repository, command: str, words: Sequence[str]) -> None:
-    """Raise Invalid for `main conv-001 ...`: a branch or message before its conversation; `command` is for the hint."""
-    first, second, *rest = words
-    if ".." not in second and _is_before_conversation(repository, first, second):
-        line = join(["scopes", *command.split(), second, first, *rest])
-        raise conversation_comes_first(first, f"name it first: {line}")
 
 
 def split_messages(repository: Repository, words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
@@ -165,52 +151,6 @@ def find_messages(repository: Repository, words: Sequence[str], *, one: bool = F
         branch = "" if revision.branch is None else f"/{revision.branch}"
         found.append((f"{revision.conversation}{branch}", header_of(read_commit(repository, revision.oid)).id))
     return found
-
-
-def split_compared(
-    repository: Repository, command: str, left: str, right: str | None, other: str | None
-) -> tuple[str, str | None]:
-    """Return the words of a comparison, `CONV A B` as `CONV A..B`; `command` is for the hint.
-
-    Raises:
-        Invalid: there are too many words, or a range was given before its conversation.
-    """
-    if other is not None and right is not None:
-        if ".." in right or ".." in other:
-            raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
-        if _is_before_conversation(repository, left, right):
-            raise conversation_comes_first(
-                left, f"name it first: scopes {command} {quote(right)} {quote(left)} {quote(other)}"
-            )
-        return left, f"{right}..{other}"
-    if right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
-        raise conversation_comes_first(left, f"name it first: scopes {command} {quote(right)} {quote(left)}")
-    return left, right
-
-
-def _is_before_conversation(repository: Repository, word: str, conversation: str) -> bool:
-    """Return True for `main conv-001`: a branch or message before its conversation."""
-    if _may_be_conversation(repository, word) or find_conversation(repository, conversation) is None:
-        return False
-    return names_revision(repository, f"{conversation}/{word}")
-
-
-def _may_be_conversation(repository: Repository, word: str) -> bool:
-    """Return True if a word names a conversation, or fits several."""
-    try:
-        from scopes.history.names import resolve_conversation
-
-        resolve_conversation(repository, word.partition("/")[0])
-    except NotFound:
-        return False
-    except Ambiguous:
-        return True
-    return True
-
-
-def conversation_comes_first(word: str, hint: str) -> Invalid:
-    """Return the error about a word that was given before its conversation."""
-    return Invalid(f"the conversation comes first: {word!a} was given before it", hint=hint)
 
 
 def is_path(text: str) -> bool:

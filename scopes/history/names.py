@@ -109,11 +109,6 @@ def could_be_id(text: str) -> bool:
     return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
-def may_be_root(text: str) -> bool:
-    """Return True if a text may be the beginning of the id of a root commit, or the whole id."""
-    return 7 <= len(text) <= 40 and not text.strip("0123456789abcdef")
-
-
 def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | None, *, whole: bool = False) -> str:
     """Return the candidate that equals the text, or the only one that it is a prefix of, unless it has to be `whole`.
 
@@ -363,8 +358,7 @@ def resolve_conversation(
         found = _find_by_root(repository, text, known)
         if found is None:
             _check_not_deleted(repository, text)
-            found = None if repository.is_past else repository.caller.find_missing(text)
-        if found is not None:
+        else:
             return found
     return ConversationId(match_prefix(text, known, what, hint))
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, MissingObject, NotFound, Refused, ScopesError, TooNew
-from scopes.ids import ConversationId, Oid, OperationId, is_oid
+from scopes.ids import Oid, OperationId, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
 from scopes.store import refs
@@ -86,7 +86,6 @@ class Caller(NamedTuple):
     """Who calls, and what is known to a caller but not to a store.
 
     actor, command: for the log; full_branch_names: whether names of branches must not be shortened
-    find_missing: may get a conversation that is not here from a remote
     sign: signs the bytes of a commit
     on_wait: gets a text if the lock is not free; on_commit: gets a text for each change, when it is recorded
     command_operations: those of the present command, if it has several: `undo` takes them back in one step
@@ -99,7 +98,6 @@ class Caller(NamedTuple):
     command: str = ""
     full_branch_names: bool = False
     find_project: Callable[[], Project | None] = lambda: None
-    find_missing: Callable[[str], ConversationId | None] = lambda _name: None
     sign: Callable[[bytes], bytes] = bytes
     on_wait: Callable[[str], object] = len
     on_commit: Callable[[str], object] = len

@@ -15,19 +15,14 @@ from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds
 from scopes.conversation.list import list_conversations
-from scopes.errors import Inaccessible, NotFound
+from scopes.errors import NotFound
 from scopes.history.handles import PROMPT, TITLE, Heading
 from scopes.ids import ConversationId, Oid
 from scopes.result import HIDDEN, Column, Note, Result, plural, shown
 from scopes.store.repository import Repository
-from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_here import find_deletion
 from scopes.sync.family import list_members
-from scopes.sync.find_by_root import FoundElsewhere
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest_list import ListedConversation, read_manifest_list
-from scopes.sync.receive import receive
-from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, list_remotes, resolve_remote
 from scopes.sync.seen_conversations import add_seen
 
@@ -238,29 +233,3 @@ def _make_row(remote: str, row: ListedConversation, headings: _Headings) -> Remo
         remote, row.name.root, headings.roots.get(row.name.root), heading and heading.text[:_MAX_TITLE],
         row.branches, row.messages, format_seconds(row.time), heading and heading.source,
     )  # fmt: skip
-
-
-def fetch_found(repository: Repository, found: FoundElsewhere, connection: Connection) -> ConversationId:
-    """Fetch one conversation, and return its id here.
-
-    Raises:
-        Inaccessible: the remote does not answer; its messages are only there.
-        NotFound: the remote does not have it any more, or it was deleted here.
-        Corrupt: it is not acceptable.
-    """
-    name, remote = found.listed.name, found.remote
-    short = found.short_root
-    with quarantine_of(repository, knows_remotes=False) as quarantine:
-        try:
-            done = receive(repository, remote, quarantine, [refspec_of(name)], connection, named=True)
-        except (Inaccessible, NotFound) as error:
-            reason = f"the messages of {short} are not here, only on {remote.name}: {error.message}"
-            raise type(error)(reason, hint=error.hint) from error
-    if done.refused:
-        raise next(iter(done.refused.values()))
-    conversation = next((row.conversation for row in done.rows if row.root == name.root), None)
-    if conversation is None:
-        deleted = find_deletion(repository, name.root)
-        again = "see: scopes list --deleted" if deleted is None else f"have it again: scopes undo {deleted.operation}"
-        raise NotFound(f"the conversation {short} was deleted here", hint=again)
-    return conversation

@@ -29,7 +29,6 @@ MISTAKES = [
     ("send CONV hello", 2, "no receiver is named", "--to NAME"),
     ("send CONV --to bob hello", 1, "no agent is available: bob", "--queue"),
     ("send ann hello", 2, "ann is an agent, not a conversation", "scopes send CONV --to ann TEXT"),
-    ("proposals accept zzzz CONV", 2, "the conversation comes first: 'zzzz' was given", "name it first: conv-001 zzzz"),
     ("inbox nobody", 4, "there is no agent 'nobody'", "scopes agents list"),
     ("agents register|", 2, "an agent needs a name", "scopes agents register reviewer"),
     ("inbox ann --idle 3", 2, "--idle needs --watch", "--watch --idle 60"),

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.cli import hook_recorder
-from scopes.cli.acp_spool import take_waiting
+from scopes.cli.hook_recorder import take_waiting
 from scopes.cli.invocation import Invocation
 from scopes.cli.watch_runner import WatchRun
 from scopes.conversation.branch import branch

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.cli.command_line import expects_value, is_option, split_words
-from scopes.cli.global_options import HELP, VERSION
-from scopes.cli.table import TABLE
+from scopes.cli.table import HELP, TABLE, VERSION
 
 APPEND = ("append",)
 

@@ -140,14 +140,6 @@ def test_a_conflict_that_a_finished_merge_resolved_is_shown_and_not_undone(stopp
     assert hint == f"show it: scopes conflicts show {stopped.id} {identity[:8]}"
 
 
-def test_a_conflict_before_its_conversation_is_put_behind_it(stopped):
-    error = stopped.run_refused("conflicts", "resolve", "2", stopped.id, "--take", "source", code=2)
-    assert error["message"] == "the conversation comes first: '2' was given before it"
-    assert error["hint"] == f"for example: scopes conflicts resolve {stopped.id} 2"
-    error = stopped.run_refused("conflicts", "show", "2", stopped.id, code=2)
-    assert error["hint"] == f"for example: scopes conflicts show {stopped.id} 2"
-
-
 def test_the_editor_is_not_opened_for_an_aborted_conflict(stopped):
     """`--edit` called it resolved, `--take` aborted."""
     stopped.run("conv", "merge", stopped.id, "--abort")

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from scopes.cli.connection import Phases, connect, is_asking
+from scopes.cli.progress import Phases, connect, is_asking
 from scopes.errors import Inaccessible
 from scopes.store.git_program import open_quarantine
 from scopes.sync.addresses import parse_address

@@ -8,9 +8,9 @@ import pytest
 
 from scopes import errors
 from scopes.cli import errors as cli_errors
+from scopes.cli.command_help import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.command_line import LONG, SHORT
-from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES
-from scopes.cli.global_options import COLOR_CHOICES, GLOBAL_OPTIONS
+from scopes.cli.table import COLOR_CHOICES, GLOBAL_OPTIONS
 
 DOCUMENTED = [int(code) for code, _ in EXIT_CODES]
 REFUSALS = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.ScopesError)]

@@ -166,21 +166,6 @@ def test_a_search_without_a_time_tells_nothing_about_other_times(two_branches):
         assert "time" not in run(two_branches, "search", *words).stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (("diff", "main", "{}", "fix"), "scopes diff conv-001 main fix"),
-        (("merge", "fix", "{}"), "scopes merge conv-001 fix"),
-        (("switch", "fix", "{}"), "scopes switch conv-001 fix"),
-    ],
-)
-def test_a_branch_before_its_conversation_is_refused_with_the_right_order(two_branches, words, hint):
-    done = run(two_branches, *words)
-    assert done.returncode == 2
-    assert f"the conversation comes first: '{words[1]}' was given before it" in done.stderr
-    assert hint in done.stderr
-
-
 def test_the_subject_of_a_decision_is_the_same_in_decisions_and_log(two_branches):
     document = json.dumps({"topic": "colour", "decision": "blue"})
     words = ("append", two_branches.id, "--kind", "decision", "--data", document)

@@ -7,9 +7,8 @@ import subprocess
 
 import pytest
 
-from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES
-from scopes.cli.generate import generate, main
-from scopes.cli.man_pages import pages
+from scopes.cli.command_help import ENVIRONMENT, EXIT_CODES, FILES
+from scopes.cli.generate import generate, main, pages
 from scopes.cli.table import TABLE, Command, Table
 from scopes.store.config import SETTINGS
 from tests.cli.running import ROOT

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from scopes.cli.command_help import SHARED, command_page, read_docs
-from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.cli.table import TABLE
+from scopes.cli.table import GLOBAL_OPTIONS, TABLE
 from scopes.loading import load
 from tests.cli.running import imported
 

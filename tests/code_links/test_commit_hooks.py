@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scopes.cli.git_hook_recorder import record_commits
+from scopes.cli.hook_recorder import record_commits
 from scopes.code_links.pending_commits import begin_taking
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError

@@ -15,11 +15,9 @@ from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
-from scopes.sync.find_by_root import find_by_root
 from scopes.sync.format_check import PurgedHere
 from scopes.sync.local_conversations import Selection, name_of_conversation
 from scopes.sync.pull import pull
-from scopes.sync.remote_conversations import fetch_found
 from scopes.sync.remotes import resolve_remote
 from tests.support.recalled import recalled
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
@@ -110,13 +108,6 @@ def test_what_was_undone_here_comes_back_under_a_new_number_if_it_is_named(undon
     assert list_branch_tips(store, "conv-002") == tips
     assert fetch_from(store).notes == ()
     assert push_to(store, "conv-002").unchanged == 1
-
-
-def test_a_command_that_reads_gets_what_was_undone_here(undone, tmp_path):
-    store, root, tips = undone
-    found = find_by_root(store, root[:12], str(tmp_path / "index"))  # nobody has asked for a list of the remote
-    assert fetch_found(store, found, connection()) == "conv-002"
-    assert list_branch_tips(store, "conv-002") == tips
 
 
 def test_what_was_purged_here_does_not_come_back_by_its_name(ours, other, tmp_path):

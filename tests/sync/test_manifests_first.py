@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from types import SimpleNamespace
 
 import pytest
 
-from scopes.conversation.new_rename_delete import delete, rename_title
-from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound
+from scopes.conversation.new_rename_delete import rename_title
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.model.conversation import Manifest, ManifestBranch
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
@@ -21,21 +20,20 @@ from scopes.sync.bundles import create_bundle
 from scopes.sync.change_remotes import add_remote
 from scopes.sync.clone import clone_manifests
 from scopes.sync.fetch_manifests import fetch_manifests
-from scopes.sync.find_by_root import FoundElsewhere, find_by_root
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.manifest_list import describe_all, read_manifest_list
 from scopes.sync.names import RemoteName
-from scopes.sync.remote_conversations import fetch_found, list_remote, search_titles
+from scopes.sync.remote_conversations import list_remote, search_titles
 from scopes.sync.remotes import Remote, list_remotes, resolve_remote
 from tests.cli.running import PRODUCT, scopes
 from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FILE, Forger
 from tests.support.git_servers import serve_http
-from tests.support.history import history, say, texts
+from tests.support.history import history, say
 from tests.support.planted import KINDS, leaked_parts
 from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
-from tests.support.store import assert_sound, files_of, git, make_store, open_store, state_of
+from tests.support.store import files_of, git, make_store, open_store, state_of
 
 
 @pytest.fixture
@@ -259,70 +257,6 @@ def test_a_clone_of_manifests_that_fails_leaves_no_store(tmp_path, index):
     assert not path.exists()
 
 
-def test_one_conversation_is_fetched_by_its_root(other, pushed, index):
-    ask(other, index)
-    root = root_of(pushed, "conv-002")
-    found = find_by_root(other, root[:12], index)
-    assert isinstance(found, FoundElsewhere)
-    assert fetch_found(other, found, connection()) == "conv-001"
-    assert texts(other, "conv-001/main") == texts(pushed, "conv-002/main")
-    assert list(list_roots(other)) == [root]
-    assert find_by_root(other, root[:12], index) == "conv-001"
-    assert_sound(other)
-
-
-@pytest.mark.parametrize("text", ["abc", "conv-001", "g" * 12, "0" * 41, "0123456"])
-def test_other_names_are_not_looked_for(other, index, text):
-    ask(other, index)
-    assert find_by_root(other, text, index) is None
-
-
-def test_a_beginning_of_two_roots_is_ambiguous(other, index, monkeypatch):
-    ask(other, index)
-    remote = resolve_remote(other, None)
-    known = read_manifest_list(index, remote)
-    same = {f"1234567{root[7:]}": each for root, each in known.conversations.items()}
-    monkeypatch.setattr("scopes.sync.find_by_root.read_manifest_list", lambda *_: known._replace(conversations=same))
-    with pytest.raises(Ambiguous, match="2 conversations begin with 1234567"):
-        find_by_root(other, "1234567", index)
-
-
-def test_without_the_remote_the_error_says_where_the_messages_are(other, pushed, bare, index):
-    ask(other, index)
-    found = find_by_root(other, root_of(pushed, "conv-001")[:12], index)
-    shutil.rmtree(bare)
-    os.mkdir(bare)
-    with pytest.raises(Inaccessible, match=r"are not here, only on origin: .* does not appear to be a git repository"):
-        fetch_found(other, found, connection())
-    assert len(listed(other, index)) == 2
-
-
-def test_a_conversation_that_was_deleted_here_does_not_come_back(other, pushed, index):
-    fetch_from(other)
-    delete(other, "conv-001")
-    ask(other, index)
-    gone = next(row.root for row in listed(other, index) if row.conversation is None)
-    with pytest.raises(NotFound, match="was deleted here"):
-        fetch_found(other, find_by_root(other, gone[:12], index), connection())
-
-
-def test_a_bad_conversation_is_refused_when_it_is_read(other, pushed, bare, index):
-    root = git(bare, "for-each-ref", "--format=%(refname)").split()[1].rpartition("/")[2]
-    git(
-        bare,
-        "update-ref",
-        "-d",
-        next(ref for ref in git(bare, "for-each-ref", "--format=%(refname)").split() if root in ref),
-    )
-    forger = Forger(bare)
-    forger.publish(meta=forger.meta_tree(b"evil"))
-    ask(other, index)
-    before = state_of(other)
-    with pytest.raises(Corrupt, match="not acceptable"):
-        fetch_found(other, find_by_root(other, forger.root[:12], index), connection())
-    assert state_of(other) == before
-
-
 HOSTILE = {
     "no manifest": lambda f: f.point(f.tip),
     "no commit": lambda f: f.point(f.write("blob", b"x")),
@@ -371,8 +305,6 @@ def test_manifests_and_one_conversation_come_over_http(pushed, tmp_path, index):
         push_to(pushed, remote="web")
         store = machine(tmp_path / "web", f"{server.address}/talks.git")
         assert ask(store, index).total == 2
-        found = find_by_root(store, root_of(pushed, "conv-002"), index)
-        assert texts(store, f"{fetch_found(store, found, connection())}/main") == ["x", "y", "z"]
 
 
 @pytest.mark.slow
@@ -391,8 +323,6 @@ def test_manifests_that_are_kept_as_branches_are_listed_and_read(repository, bar
     push_to(repository)
     assert git(bare, "for-each-ref", "--format=%(refname)").startswith("refs/heads/")
     assert ask(other, index).total == 1
-    found = find_by_root(other, root_of(repository, "conv-001"), index)
-    assert texts(other, f"{fetch_found(other, found, connection())}/main") == ["a", "b"]
 
 
 def test_a_bundle_has_no_list_because_its_messages_come_with_it(pushed, tmp_path, index):

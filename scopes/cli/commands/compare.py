@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from scopes.cli.command_line import after_separator
-from scopes.cli.commit_options import index_progress, revision_request
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import LATEST, Limit, Text, Texts, argument, option
-from scopes.cli.words import find_conversation, names_revision, read_where, replace_head, split_compared
+from scopes.cli.progress import counted
+from scopes.cli.words import find_conversation, names_revision, read_where, replace_head
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.render.view_options import ViewOptions
 
@@ -61,23 +61,27 @@ def diff(
         return invocation.show(ranges, options=ViewOptions(oneline=stat))
     if match is not None or (not steps and len(names) == 2 and all(_is_run(invocation, name) for name in names)):
         return invocation.show(compare_named(invocation, names, match))
-    if len(names) > 3:
-        raise Invalid(f"too many arguments: {' '.join(names[3:])}", hint="give CONV A..B, or CONV A B")
+    if len(names) > 3 or (len(names) == 3 and any(".." in name for name in names[1:])):
+        raise Invalid(f"too many arguments: {names[-1]}", hint="give CONV A..B, or CONV A B")
     from scopes.conversation.diff import diff as run_diff
 
     repository = invocation.repository()
-    left, right = split_compared(repository, "diff", *names, *[None] * (3 - len(names)))
-    result = run_diff(repository, left, right, bodies=not stat and not invocation.json)
+    left, *rest = names
+    result = run_diff(repository, left, "..".join(rest) or None, bodies=not stat and not invocation.json)
     return invocation.show(result, options=ViewOptions(stat=stat))
 
 
 def _diff_commit(invocation: Invocation, commit: str, where: str | None, *, stat: bool) -> int:
     """Show the lines that a commit added and that no edit of its conversations, or of one, has."""
-    from scopes.conversation.commits import diff_commit
+    from scopes.conversation.commits import RevisionRequest, diff_commit
 
     conversation = None if where is None else where.partition("/")[0]
-    with index_progress(invocation) as on_progress:
-        account = diff_commit(invocation.repository(), revision_request(invocation, commit, conversation, on_progress))
+    with counted(invocation, "indexing edits") as on_progress:
+        request = RevisionRequest(
+            revision=commit, directory=invocation.cwd, index_directory=invocation.index_directory,
+            conversation=conversation, on_progress=on_progress,
+        )  # fmt: skip
+        account = diff_commit(invocation.repository(), request)
     return invocation.show(account, options=ViewOptions(stat=stat))
 
 
@@ -174,7 +178,7 @@ def why(
     more = limit if limit is not None else _MORE if candidates else 0
     target = target if lines is None else f"{target}:{lines.replace(',', '-')}"
     request = WhyRequest(target=target, cwd=invocation.cwd, revision=revision, candidates=more)
-    with index_progress(invocation) as on_progress:
+    with counted(invocation, "indexing edits") as on_progress:
         found = run_why(invocation.repository(), invocation.index_directory, request, on_progress)
     return invocation.show(found)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ from scopes.cli.options import (
     author_of,
     option,
 )
-from scopes.cli.words import conversation_comes_first, find_conversation, split_place
+from scopes.cli.words import find_conversation, split_place
 from scopes.collaboration.contribute import argue_about_conflict
 from scopes.collaboration.neutral import choose_neutral, escalate
 from scopes.conversation.conflicts import (
@@ -87,7 +86,7 @@ def conflicts_show(invocation: Invocation, words: ConflictWords = None) -> int:
       scopes conflicts show conv-001 cookies
     """
     repository = invocation.repository()
-    return invocation.show(show_conflict(repository, *_split_one(repository, words, "show")))
+    return invocation.show(show_conflict(repository, *_split_one(repository, words)))
 
 
 class Resolution(NamedTuple):
@@ -144,7 +143,6 @@ def conflicts_resolve(
         if not found:
             raise Refused(f"no conflict of {rows[0].conversation if rows else place} is open")
     else:
-        _require_conversation_first(repository, place, names, "resolve")
         found = [_named(repository, place, name) for name in names]
     if not found:
         raise Invalid("no conflict is named", hint="name one, or all: -a; list them: scopes conflicts list")
@@ -231,7 +229,7 @@ def conflicts_argue(
     repository = invocation.repository()
     author = author_of(invocation)
     argument = read_argument(invocation, "", given[-1], reason=reason, confidence=confidence, data=data)
-    names = _split_one(repository, given[:-1], "argue")
+    names = _split_one(repository, given[:-1])
     return invocation.show(argue_about_conflict(repository, *names, argument, author=author))
 
 
@@ -248,7 +246,7 @@ def conflicts_escalate(invocation: Invocation, words: ConflictWords = None, to: 
     if len(to or ()) > 1:
         raise Invalid("a conflict is handed to one agent", hint="leave out the other --to")
     repository = invocation.repository()
-    names = _split_one(repository, words, "escalate")
+    names = _split_one(repository, words)
     author = author_of(invocation, None, None)
     name = to[0] if to else ""
     if not name or name.startswith("@"):
@@ -256,26 +254,18 @@ def conflicts_escalate(invocation: Invocation, words: ConflictWords = None, to: 
     return invocation.show(escalate(repository, *names, to=name, reason=reason, author=author))
 
 
-def _split_one(repository: Repository, words: Sequence[str] | None, verb: str) -> tuple[str, str]:
+def _split_one(repository: Repository, words: Sequence[str] | None) -> tuple[str, str]:
     """Split the words `CONV CONFLICT`, or CONFLICT alone, into conversation and conflict.
 
     Raises:
         NotFound, Ambiguous: no conversation or several have a conflict that is named alone.
-        Invalid: there is not one conflict, or it stands before its conversation.
+        Invalid: there is not one conflict.
     """
     place, names = split_place(repository, words or ())
-    _require_conversation_first(repository, place, names, verb)
     if len(names) != 1:
         where = "" if place == LATEST else f" {quote(place)}"
         raise Invalid("name one conflict", hint=f"list them: scopes conflicts list{where}")
     return _named(repository, place, names[0])
-
-
-def _require_conversation_first(repository: Repository, place: str, names: Sequence[str], verb: str) -> None:
-    """Raise Invalid for `CONFLICT CONV`."""
-    if place == LATEST and len(names) == 2 and find_conversation(repository, names[1]) is not None:
-        words = shlex.join(["scopes", "conflicts", verb, names[1], names[0]])
-        raise conversation_comes_first(names[0], f"for example: {words}")
 
 
 def _named(repository: Repository, place: str, name: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from scopes.cli.options import (
     choose_projects,
     option,
 )
+from scopes.cli.progress import counted
 from scopes.cli.words import read_where
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid, NotFound, check_not_negative
@@ -222,10 +223,9 @@ def show(
 
 
 def _find_commits(invocation: Invocation, where: str) -> Result:
-    from scopes.cli.commit_options import index_progress
     from scopes.conversation.commits import show_commits
 
-    with index_progress(invocation) as on_progress:
+    with counted(invocation, "indexing edits") as on_progress:
         return show_commits(
             invocation.repository(), where.partition("/")[0], directory=invocation.cwd,
             index_directory=invocation.index_directory, on_progress=on_progress,

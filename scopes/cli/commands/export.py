@@ -8,16 +8,15 @@ from functools import partial
 from shlex import quote
 from typing import Annotated
 
-from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import LATEST, STANDARD_OUTPUT, Force, Output, Text, Texts, argument, option
+from scopes.cli.progress import counted
 from scopes.cli.words import read_where
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save_unless_purged
 from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.ids import Oid
-from scopes.render.progress import progress
 from scopes.secrets.gates import redacted_notes
 from scopes.store.repository import Repository
 
@@ -96,12 +95,7 @@ def _export_site(invocation: Invocation, output: str, *, force: bool) -> int:
     """Write a page for each conversation."""
     if output == STANDARD_OUTPUT:
         raise Invalid("a site is a directory", hint="name it: --output DIR")
-    with progress(invocation.output(), "writing pages") as meter:
-
-        def on_progress(done: int, total: int) -> None:
-            meter.expect(lambda: total)
-            meter(1 if done else 0)
-
+    with counted(invocation, "writing pages") as on_progress:
         from scopes.exporters.html.site import export_site
 
         result = export_site(
@@ -146,7 +140,7 @@ def _export_traces(invocation: Invocation, where: str, form: str, output: str, *
     repository = invocation.repository()
     if notes and invocation.dry_run:
         raise Invalid("--dry-run cannot be combined with --notes", hint="print them: leave out --notes")
-    with index_progress(invocation) as on_progress:
+    with counted(invocation, "indexing edits") as on_progress:
         request = CommitRequest(where, invocation.cwd, invocation.index_directory, on_progress, invocation.secrets)
         if notes:
             from scopes.exporters.commit_notes import read_notes_ref

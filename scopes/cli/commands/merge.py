@@ -122,10 +122,9 @@ def _split_merge(repository: Repository, words: list[str], source: str | None) -
         raise Invalid(f"too many arguments: {words[-1]}", hint=hint)
     if source:
         return (words[0] if words else LATEST), source
-    first, second = [*words, None, None][:2]
-    if first is not None and second is None and first.startswith(REQUEST):
-        return LATEST, first
-    conversation, name = split_source(repository, "merge", (first, second))
+    if len(words) == 1 and words[0].startswith(REQUEST):
+        return LATEST, words[0]
+    conversation, name = split_source(repository, words)
     latest = resolve_conversation(repository, conversation if name else LATEST)
     if name is None and conversation not in {LATEST, latest}:
         return LATEST, conversation  # the whole of another conversation

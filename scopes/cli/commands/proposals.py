@@ -25,7 +25,7 @@ from scopes.cli.options import (
     read_confidence,
     read_fields,
 )
-from scopes.cli.words import conversation_comes_first, find_conversation, split_branch
+from scopes.cli.words import find_conversation, split_branch
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
 from scopes.history.names import Revision
@@ -237,11 +237,9 @@ def _split_scope(repository: Repository, first: str, second: str | None) -> tupl
     """Split the words `CONV[/BRANCH] PROPOSAL`, or PROPOSAL alone, into where it is and its id.
 
     Raises:
-        Invalid: only a conversation is given, or it comes after the proposal.
+        Invalid: only a conversation is given.
     """
     if second is not None:
-        if find_conversation(repository, first.partition("/")[0]) is None and find_conversation(repository, second):
-            raise conversation_comes_first(first, f"name it first: {second} {first}")
         return first, second
     if not first or find_conversation(repository, first):
         raise Invalid("no proposal given", hint=f"list them: scopes proposals list {quote(first)}".rstrip())

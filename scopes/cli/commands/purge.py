@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,12 +12,11 @@ from typing import Annotated, Final
 from scopes.cli.commands.secrets import find_elsewhere, finders_of
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import Continue, Text, Texts, argument, option
-from scopes.cli.places import places_of
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
-from scopes.purge.purge import PurgeDone, PurgePlanned, continue_purge, note_alike, plan_purge, purge_chosen
+from scopes.purge.purge import Places, PurgeDone, PurgePlanned, continue_purge, note_alike, plan_purge, purge_chosen
 from scopes.purge.purge_offers import list_purge_offers
 from scopes.purge.retention import list_older
 from scopes.purge.selection import PurgeRequest, pin
@@ -97,6 +97,12 @@ def purge(
     if not request.conversations:  # the store may change until the answer comes
         request = request._replace(only=frozenset(each.message for each in plan.messages))
     return _confirm_and_purge(invocation, plan, lambda: request)
+
+
+def places_of(invocation: Invocation) -> Places:
+    """Return where copies of what is in the store are outside of it: index, contexts and logs."""
+    contexts = os.path.join(invocation.cache_directory, "contexts")
+    return Places(invocation.index_directory, (contexts,), invocation.state_directory)
 
 
 def _as_time(text: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
@@ -24,10 +24,15 @@ from scopes.cli.options import (
     argument,
     option,
 )
-from scopes.cli.words import find_conversation, is_path, names_revision, refuse_swapped, replace_head, split_messages
+from scopes.cli.progress import counted
+from scopes.cli.words import find_conversation, is_path, names_revision, replace_head, split_messages
 from scopes.errors import Invalid, NotFound
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
+
+if TYPE_CHECKING:
+    from scopes.conversation.log import CommitTurn
+    from scopes.ids import MessageId
 
 _CONVERSATION_ID = re.compile(r"conv-[0-9]+")
 _ON_A_TERMINAL = 20  # hits, if no number is given
@@ -74,9 +79,7 @@ def log(
     place = _read_places(invocation, words[: len(words) - len(paths)])
     messages = None
     if commit is not None:
-        from scopes.cli.commit_options import find_commit_messages
-
-        place, messages = find_commit_messages(invocation, commit, place)
+        place, messages = _find_commit(invocation, commit, place)
     match = None
     if grep:
         from scopes.search.query import grep_messages
@@ -99,18 +102,36 @@ def log(
     return invocation.show(result, options=ViewOptions(graph=graph, oneline=oneline, full=patch))
 
 
+def _find_commit(invocation: Invocation, revision: str, place: str) -> tuple[str, Mapping[MessageId, CommitTurn]]:
+    """Return the conversation and the messages of the turns that a commit is from; `place` may name the conversation.
+
+    Raises:
+        NotFound: there is no such commit, or no conversation is linked to it.
+    """
+    from scopes.conversation.commits import RevisionRequest, find_commit_turns
+
+    conversation = None if place == LATEST else place.partition("/")[0]
+    with counted(invocation, "indexing edits") as on_progress:
+        request = RevisionRequest(
+            revision=revision, directory=invocation.cwd, index_directory=invocation.index_directory,
+            conversation=conversation, on_progress=on_progress,
+        )  # fmt: skip
+        found = find_commit_turns(invocation.repository(), request)
+    invocation.add_notes(found.notes)
+    return found.conversation, found.messages
+
+
 def _read_places(invocation: Invocation, words: Sequence[str]) -> str:
     """Return the range of the words `WHERE`, `A..B`, `CONV WHERE`, `CONV A B`, or `A B`.
 
     Raises:
-        Invalid: there are too many, or the conversation does not come first.
+        Invalid: there are too many.
         NotFound: the second word names nothing in the conversation.
     """
     if len(words) < 2:
         return replace_head(words[0]) if words else LATEST
     first, *rest = words
     repository = invocation.repository()
-    refuse_swapped(repository, "log", words)
     is_conversation = not {"/", "."} & {*first} and find_conversation(repository, first)
     if len(words) > 2 + bool(is_conversation) or any(".." in word for word in rest[1:]):
         raise Invalid(f"too many arguments: {' '.join(rest)}", hint=f"for a path: scopes log -- {quote(rest[-1])}")

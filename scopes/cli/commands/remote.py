@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from scopes.cli.commands.share import AsBranches
-from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import Text, argument, option
+from scopes.cli.progress import connect
 from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.result import Note
 from scopes.sync.addresses import parse_address

@@ -8,10 +8,10 @@ from typing import Annotated, TypedDict
 
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import All, Reason, Text, Texts, argument, option
+from scopes.cli.progress import counted
 from scopes.errors import Invalid
 from scopes.ids import ConversationId
 from scopes.purge.redact import redact as run_redact
-from scopes.render.progress import progress
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.allow import allow, disallow
 from scopes.secrets.list import explain, explain_rules, list_secrets
@@ -101,12 +101,7 @@ def redact(
 @contextmanager
 def finders_of(invocation: Invocation) -> Iterator[Finders]:
     """Yield what a scan needs, with a progress bar of conversations."""
-    with progress(invocation.output(), "scanning for secrets") as meter:
-
-        def on_progress(done: int, total: int) -> None:
-            meter.expect(lambda: total)
-            meter(1 if done else 0)
-
+    with counted(invocation, "scanning for secrets") as on_progress:
         yield {
             "index_directory": invocation.index_directory,
             "find_outside": _find_outside,

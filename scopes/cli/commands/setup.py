@@ -6,14 +6,14 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Final
 
-from scopes.cli.host_options import hook_environment, store_option, user_directories
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import Force, Text, Texts, argument, option
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.handover.skill_status import skills_status
 from scopes.handover.skills import FOLDERS, install_skill, remove_skill
-from scopes.hosts.agents import AGENTS, config_directory, find_program, target_named
+from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, find_program, target_named
+from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.mcp_servers import HOSTS, install, remove
 from scopes.hosts.mcp_status import mcp_status
 from scopes.hosts.program import program_words
@@ -78,6 +78,25 @@ def setup(
     return 1 if failed else code
 
 
+def user_directories(invocation: Invocation) -> UserDirectories:
+    """Return where configuration is written; the project is the current directory."""
+    return UserDirectories(invocation.home, invocation.cwd, invocation.environ)
+
+
+def hook_environment(invocation: Invocation) -> HookEnvironment:
+    """Return where hooks are installed, and what they run."""
+    return HookEnvironment(
+        home=invocation.home, cwd=invocation.cwd, environ=dict(invocation.environ), command=tuple(program_words()),
+        store=_named_store(invocation),
+    )  # fmt: skip
+
+
+def _named_store(invocation: Invocation) -> str | None:
+    """Return the store that was named; without one the program looks for the store of its directory."""
+    given = invocation.store or invocation.environ.get("SCOPES_STORE")
+    return None if given is None else os.path.abspath(given)
+
+
 def _find_agents(invocation: Invocation, *, everywhere: bool) -> list[str]:
     """Return the agents that are installed or have been used here; with `everywhere` all that can be connected.
 
@@ -126,7 +145,8 @@ def _install(invocation: Invocation, part: str, name: str, *, here: bool, force:
     if part == "skill":
         return install_skill(name, directories, project=here, force=force, only_show=invocation.dry_run)
     writer = [] if invocation.actor is None else ["--as", invocation.actor]
-    words = [*program_words(), *store_option(invocation), "mcp", *writer]
+    store = _named_store(invocation)
+    words = [*program_words(), *([] if store is None else ["--store", store]), "mcp", *writer]
     return install(name, words, directories, force=force, only_show=invocation.dry_run)
 
 

@@ -8,9 +8,9 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
-from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import All, Force, OfProjects, Since, Text, Texts, argument, choose_projects, option
+from scopes.cli.progress import connect
 from scopes.cli.words import read_where
 from scopes.errors import Invalid, NotFound
 from scopes.history.names import conversation_ids
@@ -235,7 +235,7 @@ def pull(
     repository = invocation.repository()
     peer, names = _split(invocation, repository, words, "pull")
     selection = _choose(invocation, names, projects=projects, since=since)
-    from scopes.cli.places import places_of
+    from scopes.cli.commands.purge import places_of
     from scopes.sync.fetch_here import fetch_chosen
     from scopes.sync.pull import merge_fetched
 

@@ -25,7 +25,7 @@ from scopes.cli.options import (
     tokenizer_for,
 )
 from scopes.cli.table import TABLE
-from scopes.errors import Invalid, ScopesError
+from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.result import Note, plural
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def _more_checks() -> MoreChecks:
 
 def _check_others(invocation: Invocation, mcp: Callable[[], Check]) -> Iterator[Check]:
     """Yield the checks of what is above the store."""
-    from scopes.cli.host_options import hook_environment, user_directories
+    from scopes.cli.commands.setup import hook_environment, user_directories
     from scopes.context.count import tokens_status
     from scopes.conversation.verify import Check
     from scopes.handover.skill_status import skills_status
@@ -328,12 +328,29 @@ def _note_useless_setting(invocation: Invocation, key: str) -> Iterator[Note]:
 
 def _fetch_tokens(invocation: Invocation, name: str | None) -> int:
     """Download the data of an encoding."""
-    from scopes.cli.download import download
     from scopes.context.count import fetch_ranks
     from scopes.tokens.count import DEFAULT_ENCODING, rank_file_paths
 
     refuse_dry_run(invocation, "tokens --fetch")
-    return invocation.show(fetch_ranks(rank_file_paths(invocation.environ), name or DEFAULT_ENCODING, download))
+    return invocation.show(fetch_ranks(rank_file_paths(invocation.environ), name or DEFAULT_ENCODING, _download))
+
+
+def _download(address: str) -> bytes:
+    """Download a file of at most 64 MiB; fail if the server sends nothing for 30 seconds.
+
+    Raises:
+        Inaccessible: the server cannot be reached or refuses the request.
+    """
+    import urllib.error
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(address, timeout=30) as response:  # noqa: S310  it comes from our own table
+            data: bytes = response.read(64 << 20)
+    except (urllib.error.URLError, OSError) as error:
+        hint = "check the network, or: pip install 'scopes-ai[tokens]', which includes the data"
+        raise Inaccessible(f"cannot download {address}: {getattr(error, 'reason', error)}", hint=hint) from error
+    return data
 
 
 def _divide_window(invocation: Invocation, size: str | None, model: str | None) -> int:

@@ -1,4 +1,4 @@
-"""How the commands that talk to a remote do it: the user's environment and terminal, and what they see meanwhile.
+"""What a person sees while a command works: how many things are done, and what git does with a remote.
 
 On a terminal a command that takes longer than half a second says that it waits for the server, and then shows a bar
 for each thing that git does, with counts: nothing of what a server writes is shown but these numbers.
@@ -13,19 +13,33 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scopes.render.progress import Meter, progress, shows_progress
-from scopes.sync.connection import Connection
-from scopes.sync.credential_cache import keep_credentials
 
 if TYPE_CHECKING:
     from scopes.cli.invocation import Invocation
     from scopes.render.output import Output
+    from scopes.sync.connection import Connection
 
 _DELAY_SECONDS: Final = 0.5
 
 
 @contextmanager
+def counted(invocation: Invocation, label: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows how many things are done, and of how many; their number is known with the first."""
+    with progress(invocation.output(), label) as meter:
+
+        def on_progress(done: int, total: int) -> None:
+            meter.expect(lambda: total)
+            meter(1 if done else 0)
+
+        yield on_progress
+
+
+@contextmanager
 def connect(invocation: Invocation) -> Iterator[Connection]:
     """Yield how to talk to remotes; meanwhile the progress of git is shown, and it asks for a password only once."""
+    from scopes.sync.connection import Connection
+    from scopes.sync.credential_cache import keep_credentials
+
     output, terminal = invocation.output(), invocation.interactive
     with ExitStack() as stack:
         cache = stack.enter_context(keep_credentials(invocation.environ)) if terminal else None
