@@ -161,12 +161,6 @@ def test_with_several_remotes_and_no_default_an_error_names_them_and_the_command
     assert run("push", "--all", "--dry-run").stdout == "conv-001\tnew\t1\t1\t\n"
 
 
-def test_a_command_that_writes_names_a_remote_that_is_not_the_default(run, shared):
-    root = list_there(run, shared, "team")[:12]
-    run("remote", "add", "origin", "/srv/other.git", store="b")
-    assert f"scopes fetch team {root}" in run("delete", root, "--yes", store="b", code=4).stderr
-
-
 def test_a_remote_is_renamed_and_moved(run, shared, bare):
     assert run("remote", "rename", "origin", "team").stdout == "team\n"
     assert run("remote", "set-url", "team", bare).stdout == "team\n"
@@ -224,42 +218,14 @@ def test_a_damaged_list_of_remotes_completes_to_nothing(run, shared, tmp_path):
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_a_conversation_of_a_remote_is_fetched_when_it_is_first_read(run, shared):
+def test_a_conversation_of_a_remote_is_listed_and_fetched_by_its_root(run, shared):
     root, conversation, title, messages, *_ = list_there(run, shared).rstrip().split("\t")
     assert (conversation, title, messages) == ("", "Login", "1")
     assert "origin has 1 conversation" in run("list", store="b").stderr
-    read = run("log", root[:12], store="b")
-    assert "hello" in read.stdout
-    assert f"{root[:12]} was fetched from origin: conv-001" in read.stderr
-    again = run("show", root[:12], store="b")
-    assert "Login" in again.stdout
-    assert "fetched" not in again.stderr
+    run("log", root[:12], store="b", code=4)
+    run("fetch", root[:12], store="b")
+    assert "hello" in run("log", "conv-001", store="b").stdout
     assert run("fetch", "--list", store="b").stdout.split("\t")[1] == "conv-001"
-
-
-@pytest.mark.parametrize("words", [("append", "--as", "dave", "x"), ("delete", "--yes")])
-def test_a_command_that_writes_fetches_nothing_and_says_how_to(run, shared, words):
-    root = list_there(run, shared)[:12]
-    verb, *rest = words
-    done = run(verb, root, *rest, store="b", code=4)
-    assert f"{root} is on origin, and not here" in done.stderr
-    assert f"get it: scopes fetch {root}" in done.stderr
-
-
-def test_a_branch_of_a_remote_conversation_is_read_by_its_root(run, shared):
-    run("switch", "-c", "conv-001", "idea")
-    run("append", "conv-001/idea", "--as", "carol", "a thought")
-    run("push", "conv-001")
-    root = list_there(run, shared)[:12]
-    assert "a thought" in run("log", f"{root}/idea", store="b").stdout
-
-
-def test_an_unknown_root_and_a_remote_that_is_gone_have_different_errors(run, shared, tmp_path):
-    root = list_there(run, shared)[:12]
-    assert "no conversation" in run("log", "0123456789ab", store="b", code=4).stderr
-    (tmp_path / "talks.git").rename(tmp_path / "away.git")
-    failed = run("log", root, store="b", code=4)
-    assert f"the messages of {root} are not here, only on origin: there is no directory" in failed.stderr
 
 
 def test_titles_of_remotes_are_searched(run, shared):
@@ -271,14 +237,6 @@ def test_titles_of_remotes_are_searched(run, shared):
 
 def test_a_search_on_a_remote_takes_no_other_condition(run, shared):
     assert "leave the other options out" in run("search", "x", "--remote", "origin", "--regex", code=2).stderr
-
-
-def test_an_earlier_state_of_the_store_is_not_changed_by_a_fetch(run, shared):
-    root = list_there(run, shared)[:12]
-    run("new", store="b")
-    operation = run("operations", "-a", store="b").stdout.split("\t")[0]
-    run("--at", operation, "log", root, store="b", code=4)
-    assert run("fetch", "--list", store="b").stdout.split("\t")[1] == ""
 
 
 def test_a_conversation_is_deleted_from_the_remote(run, shared):
@@ -319,7 +277,7 @@ def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
     assert run(*lines, "--format", "{messages} {title}", store="b").stdout == "1 Login\n"
     assert run("search", "login", "--remote", "origin", "--format", "{title}", store="b").stdout == "Login\n"
     root = run(*lines, "--format", "{root}", store="b").stdout.strip()
-    run("log", root[:12], store="b")
+    run("fetch", root[:12], store="b")
     (row,) = json.loads(run(*lines, "--json=root,id", store="b").stdout)["conversations"]
     assert row == {"root": root, "id": "conv-001"}
 
