@@ -7,7 +7,7 @@ import os
 import pytest
 
 import scopes
-from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.codex import Codex
 from tests.importers.reading import drafts, events_of
 from tests.support.planted import KINDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.codex import Codex
 from scopes.importers.import_sources import import_sources
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, tokens
 from tests.importers.reading import source_of

@@ -8,7 +8,7 @@ from scopes.importers.formats.base import Format
 from scopes.importers.formats.chatgpt.format import ChatGpt
 from scopes.importers.formats.claude_ai.format import ClaudeAi
 from scopes.importers.formats.claude_code import ClaudeCode
-from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.codex import Codex
 from scopes.importers.formats.collection import DatabaseCollection, FolderCollection
 from scopes.importers.formats.copilot_cli.format import CopilotCli
 from scopes.importers.formats.cursor.chat_rows import CursorChatDatabase

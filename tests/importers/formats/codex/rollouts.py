@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.codex import Codex
 from tests.importers.reading import drafts, events_of
 
 PARENT = "019d0000-1111-7111-8111-111111111111"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.importers.formats.codex.rollouts import Rollout, closed_messages, kinds, messages_of, read, texts, tokens
+from tests.importers.formats.codex.rollouts import Rollout, closed_messages, messages_of, read, texts, tokens
 
 
 def results(draft):
@@ -20,10 +20,6 @@ def test_the_items_of_one_answer_are_one_message():
 def test_an_answer_has_the_ids_of_its_items():
     rollout = Rollout().item("reasoning", id="rs_1", summary=[]).say("Yes", id="msg_2")
     assert messages_of(rollout)[0].native_ids == ("rs_1", "msg_2")
-
-
-def test_an_answer_ends_at_its_first_result():
-    assert kinds(Rollout().call("c1").output("c1").say("Done")) == "answer tool-results answer"
 
 
 def test_the_results_of_one_answer_are_one_message():
@@ -46,16 +42,6 @@ def test_a_result_after_a_later_answer_still_names_its_call():
     assert found[3].reply_to == found[0].key
 
 
-def test_results_have_the_tool_as_author():
-    found = messages_of(Rollout().call("c1").output("c1"))[1]
-    assert (found.author.name, found.author.kind, found.tool) == ("tool", "tool", "exec_command")
-
-
-def test_results_of_several_tools_name_none():
-    rollout = Rollout().call("c1").call("c2", "update_plan").output("c1").output("c2", "Plan updated")
-    assert messages_of(rollout)[1].tool is None
-
-
 def test_a_call_without_a_result_is_kept():
     """Seven real files have one."""
     found = messages_of(Rollout().call("c1").user("Never mind"))
@@ -66,16 +52,6 @@ def test_a_call_without_a_result_is_kept():
 def test_a_result_without_a_call_is_kept():
     found = messages_of(Rollout().output("c9"))[0]
     assert (found.kind, found.reply_to, results(found)) == ("tool-results", None, ["c9"])
-
-
-def test_a_result_without_an_id_is_kept():
-    assert results(messages_of(Rollout().item("function_call_output", output="x").output("c1"))[0]) == [None, "c1"]
-
-
-def test_a_repeated_call_id_is_two_parts_and_one_expected_result():
-    found = messages_of(Rollout().call("c1").call("c1").output("c1").output("c1"))
-    assert [len(draft.parts) for draft in found] == [2, 2]
-    assert found[1].reply_to == found[0].key
 
 
 @pytest.mark.parametrize("event", ["task_started", "task_complete"])
@@ -93,11 +69,6 @@ def test_an_answer_does_not_continue_after_its_usage():
 def test_an_answer_continues_after_a_repeated_usage():
     rollout = Rollout().say("One").count(tokens(10)).say("Two").count(tokens(10)).call("c1")
     assert [len(draft.parts) for draft in messages_of(rollout)] == [1, 2]
-
-
-def test_a_notice_to_the_model_ends_an_answer():
-    rollout = Rollout().call("c1").user("Approved command prefix saved", role="developer").output("c1")
-    assert kinds(rollout) == "answer system tool-results"
 
 
 def test_the_last_message_is_open_and_active():

@@ -32,16 +32,6 @@ def test_an_interruption_without_a_notice_is_one_message():
     assert (found[2].kind, found[2].author.kind, texts(found[2])) == ("interrupt", "system", ["replaced"])
 
 
-def test_an_interruption_does_not_change_earlier_messages():
-    found = messages_of(Rollout().say("Done").user("More").event("turn_aborted", reason="interrupted"))
-    assert [draft.status for draft in found] == [None, None, "interrupted"]
-
-
-def test_two_interruptions_are_two():
-    rollout = Rollout().user(ABORTED).event("turn_aborted").user("More").user(ABORTED).event("turn_aborted")
-    assert kinds(rollout) == "interrupt prompt interrupt"
-
-
 def test_an_error_shown_to_the_user_is_a_message():
     found = messages_of(Rollout().user("Hi").event("error", message="stream disconnected", codex_error_info="other"))[1]
     assert (found.kind, found.author.kind, found.status, texts(found)) == (
@@ -50,12 +40,6 @@ def test_an_error_shown_to_the_user_is_a_message():
         "error",
         ["stream disconnected"],
     )
-
-
-def test_an_error_that_ends_a_turn_is_a_message():
-    """0.169."""
-    rollout = Rollout().user("Hi").event("task_complete", error={"message": "stream disconnected"})
-    assert kinds(rollout) == "prompt error"
 
 
 def test_an_error_that_is_reported_twice_is_one_message():
@@ -85,19 +69,6 @@ def test_a_compaction_stays_linear_and_starts_the_context():
     assert [draft.kind for draft in found] == ["prompt", "answer", "compaction", "prompt"]
     assert [draft.context_root for draft in found] == [False, False, True, False]
     assert [draft.parent for draft in found[1:]] == [draft.key for draft in found[:3]]
-
-
-def test_a_compaction_keeps_the_replacement_history():
-    history = [{"type": "compaction", "encrypted_content": "c2VhbGVk"}]
-    found = messages_of(Rollout().add("compacted", {"message": "We sell tea.", "replacement_history": history}))[0]
-    assert [part.type for part in found.parts] == ["text", "raw"]
-    assert found.parts[1].fields["json"] == history
-
-
-@pytest.mark.parametrize("payload", [{"message": ""}, {}, {"message": 7}])
-def test_a_compaction_without_a_text_is_a_compaction(payload):
-    found = messages_of(Rollout().add("compacted", payload))[0]
-    assert (found.kind, found.parts) == ("compaction", ())
 
 
 def test_a_compaction_by_the_provider_is_a_compaction():
@@ -131,19 +102,6 @@ def test_a_rollback_of_several_turns_goes_further_back():
     assert tree(rollout)[-1] == ("f", "b")
 
 
-def test_a_second_rollback_counts_the_remaining_turns():
-    rollout = Rollout().user("a").user("b").user("c").event("thread_rolled_back", num_turns=1)
-    rollout.event("thread_rolled_back", num_turns=1).user("d")
-    assert tree(rollout)[-1] == ("d", "a")
-
-
-def test_a_rollback_counts_prompts_and_not_injected_messages():
-    rollout = (
-        Rollout().user("a").user("<environment_context>").user("b").event("thread_rolled_back", num_turns=1).user("c")
-    )
-    assert tree(rollout)[-1] == ("c", "<environment_context>")
-
-
 def test_the_message_rolled_back_to_is_active():
     events = read(Rollout().user("a").say("b").user("c").event("thread_rolled_back", num_turns=1))
     assert events[-1].active == drafts(events)[1].key
@@ -154,10 +112,6 @@ def test_the_message_rolled_back_to_is_active():
 def test_a_rollback_by_an_invalid_number_goes_to_the_beginning_or_nowhere(count, parent):
     rollout = Rollout().user("a").user("b").event("thread_rolled_back", num_turns=count).user("c")
     assert tree(rollout)[-1] == ("c", parent)
-
-
-def test_a_rollback_without_turns_goes_nowhere():
-    assert tree(Rollout().say("a").event("thread_rolled_back", num_turns=1).say("b"))[-1] == ("b", "a")
 
 
 def test_the_last_name_of_a_thread_is_its_title():

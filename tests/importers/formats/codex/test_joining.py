@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
-from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.codex import Codex
 from scopes.importers.import_sources import import_sources
 from scopes.store.repository import create_store, open_repository
-from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, short_rollout, tokens
+from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, tokens
 from tests.importers.formats.codex.test_fork_copies import continue_thread, fork, parent
 from tests.importers.reading import real_transcript, source_of
 
@@ -27,12 +27,6 @@ def lengths(repository, conversation="conv-001"):
     """Return how many messages each branch has."""
     tips = list_branch_tips(repository, conversation)
     return {name: len(list(walk_headers_oldest_first(repository, [tip]))) for name, tip in tips.items()}
-
-
-def test_a_rollout_is_imported_once(repository, tmp_path):
-    source = write(tmp_path / "a.jsonl", short_rollout())
-    assert import_files(repository, source).conversations[0].new_messages == 4
-    assert import_files(repository, source).operation is None
 
 
 def test_a_copied_history_makes_no_second_commit(repository, tmp_path):
@@ -110,14 +104,6 @@ def test_pages_continue_each_other(repository, tmp_path):
     assert (len(done.conversations), import_files(repository, first, second, third).operation) == (1, None)
 
 
-def test_a_page_without_the_thread_it_belongs_to_still_holds_the_next_one(repository, tmp_path):
-    second = page(tmp_path, PAGES[0], (PARENT, 999), "And milk")
-    third = page(tmp_path, PAGES[1], (PAGES[0], second.size), "And bread")
-    done = import_files(repository, second, third)
-    assert len(done.conversations) == 1
-    assert lengths(repository)[f"page/{PAGES[1][-8:]}"] == 4
-
-
 def test_a_fork_of_a_page_continues_that_page(repository, tmp_path):
     first = write(tmp_path / f"rollout-2026-04-11T10-00-00-{PARENT}.jsonl", parent())
     second = page(tmp_path, PAGES[0], (PARENT, first.size), "And milk")
@@ -144,15 +130,6 @@ def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     call = list(walk_headers_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))[1]
     origin = first_message(repository, "subagent/emmy").extra["spawned_by"]
     assert origin == {"thread": PARENT, "call_id": "c1", "message": call.id}
-
-
-def test_copies_do_not_name_the_call_of_the_sub_agent(repository, tmp_path):
-    """Copied messages of a sub-agent are its parent's; its own first message names the call that started it."""
-    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_nickname": "Emmy"}}}
-    import_files(repository, write(tmp_path / "fork.jsonl", fork(continue_thread, source=spawn)))
-    tip = list_branch_tips(repository, "conv-001")["main"]
-    messages = [read_message(repository, head.oid) for head in walk_headers_oldest_first(repository, [tip])]
-    assert ["spawned_by" in message.extra for message in messages] == [False] * 4 + [True, False]
 
 
 def test_a_late_usage_belongs_to_the_answer_also_after_repeated_imports(repository, tmp_path):

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.codex import Codex
 from scopes.importers.formats.events import SessionRecord, Unparsed
 from tests.importers.reading import TRANSCRIPTS, check, drafts, real_transcript, source_of
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.importers.archive import walk_segments
-from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.codex import Codex
 from scopes.importers.formats.events import Session
 from tests.importers.reading import drafts, events_of, states, unparsed
 from tests.importers.streams import calls_of, import_paths, runs_of
@@ -82,11 +82,6 @@ def test_a_failed_turn_is_one_error_and_the_end_of_the_run():
     assert events[-1].run_end[:2] == ("error", "no model")
 
 
-def test_an_item_that_is_repeated_counts_once():
-    lines = command(0, "ls", 0)
-    assert len(drafts(read(*started(), *lines, *lines, completed()))) == 2
-
-
 def test_the_turns_of_two_threads_in_one_file_are_two_sessions():
     events = read(*started(), *command(0, "ls", 0), completed(), *started("other"), *command(0, "ls", 0))
     assert [event.native_id for event in events if isinstance(event, Session)] == [THREAD, "other"]
@@ -112,12 +107,6 @@ def test_two_turns_without_a_session_file_are_one_run_whose_tokens_count_once(re
     (run,) = runs_of(repository)
     assert calls_of(run) == [("exec_command", "ok", 0), ("exec_command", "failed", 1)]
     assert (run.tokens.input, run.end.status) == (300, "success")
-
-
-def test_a_stream_whose_last_turn_has_no_end_has_no_end(repository, tmp_path):
-    (tmp_path / "out.jsonl").write_bytes(stream(*started(), *command(0, "ls", 0), completed(), *started()))
-    import_paths(repository, tmp_path / "out.jsonl")
-    assert runs_of(repository)[0].end is None
 
 
 @pytest.mark.parametrize("order", [("out", "rollout"), ("rollout", "out")])

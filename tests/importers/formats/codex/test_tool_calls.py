@@ -33,12 +33,6 @@ def test_the_exit_code_of_a_command_is_taken():
     assert result(rollout)[0] == {"call_id": "c1", "output": "tea.py\n", "exit_code": 2, "is_error": True}
 
 
-def test_the_report_is_a_record_of_the_result():
-    rollout = Rollout().call("c1").event("exec_command_end", call_id="c1", exit_code=0).output("c1")
-    assert len(messages_of(rollout)[1].spans) == 2
-    assert states(read(rollout)) == ["session_meta"]
-
-
 def test_a_report_after_the_output_is_used_while_the_results_are_open():
     rollout = Rollout().call("c1").output("c1").event("exec_command_end", call_id="c1", exit_code=2)
     assert result(rollout)[0]["exit_code"] == 2
@@ -51,31 +45,9 @@ def test_a_report_that_comes_too_late_is_a_state():
     assert "exit_code" not in drafts(events)[1].parts[0].fields
 
 
-def test_a_report_on_an_unknown_call_is_a_state():
-    assert (
-        states(read(Rollout().event("exec_command_end", call_id="c9", exit_code=2)))[-1] == "event_msg/exec_command_end"
-    )
-
-
-@pytest.mark.parametrize("ending", ["task_complete", "turn_aborted"])
-def test_reports_on_calls_without_results_are_states_once_the_turn_has_ended(ending):
-    """Bounded memory: reports are kept until the end of their turn only."""
-    events = read(
-        Rollout().patch("c1").event("patch_apply_end", call_id="c1", success=True, changes=CHANGES).event(ending)
-    )
-    assert "event_msg/patch_apply_end" in states(events)
-
-
 def test_reports_on_calls_without_results_are_states_at_the_end():
     events = read(Rollout().patch("c1").event("patch_apply_end", call_id="c1", success=True, changes=CHANGES))
     assert states(events) == ["session_meta", "event_msg/patch_apply_end"]
-
-
-def test_a_call_that_was_reported_on_in_an_ended_turn_can_still_have_its_result():
-    rollout = (
-        Rollout().call("c1").event("exec_command_end", call_id="c1", exit_code=2).event("task_started").output("c1")
-    )
-    assert result(rollout)[0] == {"call_id": "c1", "output": "tea.py\n"}
 
 
 def test_files_read_by_a_command_are_recorded():
@@ -86,16 +58,6 @@ def test_files_read_by_a_command_are_recorded():
         .output("c1")
     )
     assert result(rollout)[1] == (FileTouch("/shop/tea.py", "read"),)
-
-
-def test_files_that_a_command_failed_to_read_are_not_recorded():
-    rollout = (
-        Rollout()
-        .call("c1")
-        .event("exec_command_end", call_id="c1", exit_code=1, cwd="/shop", parsed_cmd=READ)
-        .output("c1")
-    )
-    assert result(rollout)[1] == ()
 
 
 def test_a_reported_change_overrides_the_patch():
@@ -121,14 +83,6 @@ def test_without_a_report_the_files_are_those_of_the_patch():
 def test_a_patch_that_was_refused_touched_nothing():
     rollout = Rollout().patch("c1").output("c1", "apply_patch verification failed: no", "custom_tool_call_output")
     assert result(rollout)[1] == ()
-
-
-def test_a_patch_without_a_result_touched_nothing():
-    assert messages_of(Rollout().patch("c1").user("Stop"))[0].files == ()
-
-
-def test_a_report_without_changes_leaves_the_files_to_the_patch():
-    assert [touch.path for touch in result(patched(success=True))[1]] == ["tea.py"]
 
 
 def test_the_newer_items_have_the_same_reports():

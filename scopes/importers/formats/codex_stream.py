@@ -7,13 +7,11 @@ counts are those of the whole thread up to the end of the turn; they belong to n
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.codex.items import with_exit_code
-from scopes.importers.formats.codex.record import NAME
-from scopes.importers.formats.codex.usage import read_thread_usage
+from scopes.importers.formats.codex_items import read_thread_usage, with_exit_code
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record
@@ -23,6 +21,7 @@ from scopes.importers.formats.session_walk import read_beginning, walk_runs
 from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
 from scopes.model.message import Author, Part
 
+NAME = "codex"
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")
 _ITEMS = frozenset({"item.started", "item.updated", "item.completed"})
@@ -31,14 +30,11 @@ _SHELL_FLAGS = frozenset({"-c", "-lc"})
 _SHELL_WORDS = 3
 
 
-def may_be_stream(head: bytes) -> bool:
-    """Return True unless the beginning of a source is certainly not of such a stream; this is fast."""
-    return b'"thread.started"' in head or b'"turn.' in head or b'"item.' in head
-
-
-def is_stream(values: Iterable[Mapping[str, Any]]) -> bool:
-    """Return True if one of the first records of a source is of such a stream."""
-    return any(_is_event(value) for value in values)
+def is_stream(head: bytes) -> bool:
+    """Return True if a source begins with such a stream."""
+    if not any(mark in head for mark in (b'"thread.started"', b'"turn.', b'"item.')):
+        return False
+    return any(map(_is_event, first_records(head)))
 
 
 def walk_stream_events(source: Source) -> Iterator[Event]:
@@ -99,7 +95,7 @@ class _StreamReader:
 
     def _read_item(self, record: Record, kind: str, item: dict[str, Any]) -> None:
         name = f"{text_field(item, 'id') or record.number}@{self._name}.{self._turn}"
-        read = _CALLS.get(text_field(item, "type") or "")
+        read = _read_call(item)
         if kind == "item.updated" or f"{kind} {name}" in self._done or (kind == "item.started" and read is None):
             self._builder.add_state(record, kind)
             return
@@ -109,7 +105,7 @@ class _StreamReader:
         if read is None:
             self._read_text(record, item, name)
             return
-        call, result = read(item)
+        call, result = read
         is_known = name in self._builder.calls
         parts = [] if is_known else [Part("tool_call", {"call_id": name, **call})]
         if kind == "item.started":
@@ -171,18 +167,35 @@ def _has_content(value: Mapping[str, Any]) -> bool:
     return text_field(value, "type") not in _STATES
 
 
-_Read = tuple[dict[str, Any], dict[str, Any] | None]  # fields of the call, and of its result
-
-
-def _read_command(item: Mapping[str, Any]) -> _Read:
-    command = text_field(item, "command") or ""
-    code = item.get("exit_code")
-    call = {"name": "exec_command", "input": {"cmd": _unwrap(command)}}
-    if item.get("status") == "declined":
-        return call, {"output": text_field(item, "aggregated_output") or "command rejected", "is_error": True}
-    if type(code) is not int:
-        return call, None
-    return call, {"output": item.get("aggregated_output", ""), **with_exit_code(code)}
+def _read_call(item: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
+    """Return the fields of a call and of its result, if it has one; None if an item is no call."""
+    status = item.get("status")
+    match item.get("type"):
+        case "command_execution":
+            call = {"name": "exec_command", "input": {"cmd": _unwrap(text_field(item, "command") or "")}}
+            code, output = item.get("exit_code"), item.get("aggregated_output", "")
+            if status == "declined":
+                return call, {"output": output or "command rejected", "is_error": True}
+            return call, {"output": output, **with_exit_code(code)} if type(code) is int else None
+        case "file_change":
+            changes = item.get("changes")
+            listed = [each for each in changes if isinstance(each, dict)] if isinstance(changes, list) else []
+            by_path = {path: {"type": each.get("kind")} for each in listed if (path := text_field(each, "path"))}
+            call = {"name": "apply_patch", "input": {"changes": by_path}}
+            result = {"output": status or "", "is_error": status != "completed", "structured": {"changes": by_path}}
+        case "mcp_tool_call":
+            server, tool = text_field(item, "server") or "", text_field(item, "tool") or "tool"
+            call = {"name": f"{server}__{tool}" if server else tool, **lossless_field("input", item.get("arguments"))}
+            error = item.get("error")
+            output = item.get("result") if error is None else error
+            result = {**lossless_field("output", output), "is_error": status == "failed" or error is not None}
+        case "web_search":
+            return {"name": "web_search", "input": {"query": text_field(item, "query") or ""}}, {"output": ""}
+        case "todo_list":
+            return {"name": "update_plan", **lossless_field("input", {"plan": item.get("items")})}, {"output": ""}
+        case _:
+            return None
+    return call, None if status == "in_progress" else result
 
 
 def _unwrap(command: str) -> str:
@@ -192,41 +205,3 @@ def _unwrap(command: str) -> str:
     except ValueError:
         return command
     return words[2] if len(words) == _SHELL_WORDS and words[1] in _SHELL_FLAGS else command
-
-
-def _read_change(item: Mapping[str, Any]) -> _Read:
-    changes = item.get("changes")
-    listed = [each for each in changes if isinstance(each, dict)] if isinstance(changes, list) else []
-    by_path = {path: {"type": each.get("kind")} for each in listed if (path := text_field(each, "path"))}
-    call = {"name": "apply_patch", "input": {"changes": by_path}}
-    if item.get("status") == "in_progress":
-        return call, None
-    failed = item.get("status") != "completed"
-    return call, {"output": text_field(item, "status") or "", "is_error": failed, "structured": {"changes": by_path}}
-
-
-def _read_remote(item: Mapping[str, Any]) -> _Read:
-    server, tool = text_field(item, "server") or "", text_field(item, "tool") or "tool"
-    call = {"name": f"{server}__{tool}" if server else tool, **lossless_field("input", item.get("arguments"))}
-    if item.get("status") == "in_progress":
-        return call, None
-    failed = item.get("status") == "failed" or item.get("error") is not None
-    output = item.get("error") if item.get("error") is not None else item.get("result")
-    return call, {**lossless_field("output", output), "is_error": failed}
-
-
-def _read_search(item: Mapping[str, Any]) -> _Read:
-    return {"name": "web_search", "input": {"query": text_field(item, "query") or ""}}, {"output": ""}
-
-
-def _read_plan(item: Mapping[str, Any]) -> _Read:
-    return {"name": "update_plan", **lossless_field("input", {"plan": item.get("items")})}, {"output": ""}
-
-
-_CALLS: dict[str, Callable[[Mapping[str, Any]], _Read]] = {
-    "command_execution": _read_command,
-    "file_change": _read_change,
-    "mcp_tool_call": _read_remote,
-    "web_search": _read_search,
-    "todo_list": _read_plan,
-}
