@@ -105,7 +105,7 @@ class RemoteConversationList(Result):
     def next_step(self) -> str:
         """How to read one that is not here."""
         is_away = any(row.conversation is None for row in self.conversations)
-        return "read one, which fetches it: scopes log ROOT" if is_away else ""
+        return "get one: scopes fetch ROOT" if is_away else ""
 
     @property
     def exit_code(self) -> int:

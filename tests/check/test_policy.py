@@ -96,7 +96,7 @@ def test_in_a_job_for_a_change_the_repository_is_opened_once(tmp_path, capsys, m
     for base in (None, SimpleNamespace(revision="f" * 40, read=lambda _: b"fail_on = 'none'\n")):
         commit = SimpleNamespace(find_merge_base=lambda base=base: base)
         monkeypatch.setattr(
-            "scopes.cli.check_runner.CommittedFiles", lambda *words, commit=commit: asked.append(words) or commit
+            "scopes.cli.check_policy.CommittedFiles", lambda *words, commit=commit: asked.append(words) or commit
         )
         monkeypatch.setenv("GITHUB_BASE_REF", "main")
         monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Event, Finding, Verdict
 from scopes.check.run import RunSource
-from scopes.cli.check_runner import with_relative_paths
+from scopes.cli.check_runs import with_relative_paths
 from scopes.render.dispatch import render_text
 from scopes.render.terminal import TerminalView
 from scopes.render.view import PlainView

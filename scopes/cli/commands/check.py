@@ -7,8 +7,9 @@ from typing import Annotated
 
 from scopes.check.policy import Policy
 from scopes.cli.check_hook import run_hook, split_rules
+from scopes.cli.check_policy import read_policy
 from scopes.cli.check_reports import Report, parse_reports, refuse_overwriting, reported_failures, show_checked
-from scopes.cli.check_runner import CheckOptions, check_runs, read_policy
+from scopes.cli.check_runs import check_runs, run_rule_tests
 from scopes.cli.input import count_waiting_input
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import OfProjects, Since, Text, Texts, argument, choose_projects, option
@@ -69,8 +70,6 @@ def check(
         if listed:
             return _show_rules(invocation, policy, runs or ())
         if test is not None:
-            from scopes.cli.check_rule_tests import run_rule_tests
-
             return invocation.show(run_rule_tests(invocation, test, policy))
         if not runs and count_waiting_input(invocation):
             raise Invalid("standard input has data, and no run is named", hint="to check it: scopes check -")
@@ -78,8 +77,10 @@ def check(
             since=None if since is None else parse_date(since, now_nanoseconds()),
             projects=choose_projects(invocation, projects, stored=not runs),
         )
-        options = CheckOptions(baseline, agent_exit, unknown_fails=strict)
-        return show_checked(invocation, check_runs(invocation, runs or (), narrowed, policy, options), wanted)
+        checked = check_runs(
+            invocation, runs or (), narrowed, policy, baseline=baseline, agent_exit=agent_exit, unknown_fails=strict
+        )
+        return show_checked(invocation, checked, wanted)
 
 
 def _refuse_without_effect(task: str, names: Sequence[str], runs: Sequence[str]) -> None:

@@ -98,7 +98,7 @@ def _split_conversation(repository: Repository, names: list[str]) -> tuple[str |
 
 def _is_run(invocation: Invocation, name: str) -> bool:
     """Return True if a word is a transcript, or names a whole conversation."""
-    from scopes.cli.check_targets import is_path
+    from scopes.cli.check_policy import is_path
 
     if is_path(name):
         return True
@@ -113,7 +113,7 @@ def compare_named(invocation: Invocation, names: Sequence[str], match: str | Non
         NotFound, Ambiguous: one is not a run, or has several.
     """
     from scopes.check.compare import MODES, compare_runs
-    from scopes.cli.check_runner import read_policy
+    from scopes.cli.check_policy import read_policy
 
     if match not in {None, *MODES}:
         raise Invalid(f"--match {match!a} is not possible: use one of {', '.join(MODES)}")
@@ -126,7 +126,7 @@ def compare_named(invocation: Invocation, names: Sequence[str], match: str | Non
 
 def _read_run(invocation: Invocation, name: str) -> Run:
     from scopes.check.run_reader import read_run
-    from scopes.cli.check_targets import open_runs, split_targets
+    from scopes.cli.check_runs import open_runs, split_targets
 
     with open_runs(invocation, *split_targets(invocation, [name])) as runs:
         if not runs.scopes:

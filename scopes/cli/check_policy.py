@@ -1,48 +1,33 @@
-"""The parts of `check` that belong to the command line: find policy and runs, and read paths into a temporary store."""
+"""The policy and the baseline of `scopes check`: of the working tree, of a commit, or of the base of a change."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import NamedTuple
 
 from scopes.check.baseline import read_baseline
-from scopes.check.check import Checked, check
+from scopes.check.check import check
 from scopes.check.committed_files import CommittedFiles
-from scopes.check.findings import Finding
 from scopes.check.policy import Policy, parse_policy, require_known_suppressions
 from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree, find_top
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import PARAMETERS
 from scopes.check.workspace import find_checkout
 from scopes.cli.check_hook import check_choices
-from scopes.cli.check_targets import Runs, is_path, open_runs, split_targets
-from scopes.cli.input import is_open_pipe
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list import ListFilter
 from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.history.handles import resolve_scope
 from scopes.regular_file import read_regular
-from scopes.render.progress import progress
 from scopes.result import Note
 
 _MAX_FILE = 64 << 20
+_SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.
 _BASES = (
     ("GITHUB_BASE_REF", "origin/{}"),
     ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"),
     ("CHANGE_TARGET", "origin/{}"),
 )
-
-
-class CheckOptions(NamedTuple):
-    """Options of a check: path of the baseline, exit code of the agent, and whether unknown verdicts fail."""
-
-    baseline: str | None = None
-    agent_exit: int | None = None
-    unknown_fails: bool = False
 
 
 def read_policy(
@@ -86,65 +71,7 @@ def read_policy(
     return policy if preset is None else replace(policy, preset=preset)
 
 
-def check_runs(
-    invocation: Invocation, targets: Sequence[str], wanted: ListFilter, policy: Policy, options: CheckOptions
-) -> Checked:
-    """Check the runs of paths, or of stored conversations.
-
-    Raises:
-        Invalid: the targets are paths and conversations, or options narrow what was named.
-        NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
-    """
-    paths, names = split_targets(invocation, targets)
-    known, notes = _read_known(invocation, options.baseline, policy)
-    with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
-        checked = check(
-            runs.repository,
-            runs.scopes,
-            policy,
-            missing=[(_relative_to(invocation.cwd, name), reason) for name, reason in runs.missing],
-            left_out=runs.left_out,
-            empty=runs.empty,
-            baseline=known,
-            agent_exit=options.agent_exit,
-            unknown_fails=options.unknown_fails,
-            checkout=find_checkout(invocation.environ),
-            on_progress=on_progress,
-        )
-        if not targets and is_open_pipe(invocation):
-            notes = (*notes, Note("standard input is a pipe and was not read", "to check it: scopes check -"))
-        checked = replace(checked, notes=(*checked.notes, *notes, *runs.notes))
-    return with_relative_paths(checked, invocation.cwd)
-
-
-def with_relative_paths(checked: Checked, directory: str) -> Checked:
-    """Return the verdicts with paths of transcripts below a directory relative to it; others stay absolute."""
-
-    def shorten(finding: Finding) -> Finding:
-        events = (each._replace(path=each.path and _relative_to(directory, each.path)) for each in finding.events)
-        return finding._replace(events=tuple(events))
-
-    runs = tuple(
-        replace(
-            run,
-            name=_relative_to(directory, run.name),
-            sources=tuple(each._replace(path=_relative_to(directory, each.path)) for each in run.sources),
-            verdicts=tuple(each._replace(findings=tuple(map(shorten, each.findings))) for each in run.verdicts),
-        )
-        for run in checked.runs
-    )
-    return replace(checked, runs=runs)
-
-
-def _relative_to(directory: str, path: str) -> str:
-    return path.removeprefix(directory.rstrip("/") + "/")
-
-
-def _progress(invocation: Invocation, runs: Runs) -> AbstractContextManager[Callable[[int], None]]:
-    return progress(invocation.output(), "checking", len(runs.scopes))
-
-
-def _read_known(
+def read_baseline_of(
     invocation: Invocation, baseline: str | None, policy: Policy
 ) -> tuple[frozenset[str], tuple[Note, ...]]:
     """Return the fingerprints of the baseline, a report or a stored conversation, which is checked for them.
@@ -288,3 +215,8 @@ def _decoded(data: bytes, name: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Invalid(f"{name} is not valid UTF-8") from error
+
+
+def is_path(target: str) -> bool:
+    """Return True if a target is a path, and no name of a stored conversation."""
+    return target == "-" or os.path.exists(target) or target.endswith(_SUFFIXES) or target.startswith(("/", "./", "~"))
