@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from scopes.agents.send import Routed
     from scopes.api.conversation import Branch, Conversation, MessageFields
     from scopes.api.store import Store, open_store
-    from scopes.collaboration.contribute import CollaborationChanged
-    from scopes.collaboration.records import CollaborationType
-    from scopes.collaboration.report import Collaboration, CollaborationReport
-    from scopes.collaboration.start import CollaborationStarted
+    from scopes.collaboration.collaboration import (
+        Collaboration,
+        CollaborationChanged,
+        CollaborationReport,
+        CollaborationStarted,
+        CollaborationType,
+    )
     from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
     from scopes.conversation.append import MessageAmended, MessageAppended
@@ -120,10 +123,8 @@ _MODULES = {
     "scopes.agents.send": "Routed",
     "scopes.api.conversation": "Branch Conversation MessageFields",
     "scopes.api.store": "open_store Store",
-    "scopes.collaboration.contribute": "CollaborationChanged",
-    "scopes.collaboration.records": "CollaborationType",
-    "scopes.collaboration.report": "Collaboration CollaborationReport",
-    "scopes.collaboration.start": "CollaborationStarted",
+    "scopes.collaboration.collaboration": "Collaboration CollaborationChanged CollaborationReport CollaborationStarted "
+    "CollaborationType",
     "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
     "scopes.conversation.append": "MessageAmended MessageAppended",

@@ -20,7 +20,7 @@ from scopes.history.names import find_nearest, match_prefix
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.result import Note
-from scopes.store.objects import BlobChange, find_blob, find_entry, read_blob, read_commit, read_tree
+from scopes.store.objects import BlobChange, find_blob, read_blob, read_commit, read_tree
 from scopes.store.operations import walk_operation_commits
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_operation
@@ -98,25 +98,6 @@ class Registry:
     def find_named(self, name: str) -> Agent | None:
         """Return the first agent with exactly this name; None if there is none."""
         return next((agent for agent in self.agents if agent.name == name), None)
-
-    def names_of(self, name: str) -> frozenset[str]:
-        """Return a name, and the earlier names of the registered agent that has it, which nobody else has now.
-
-        What was stored before an agent got another name, such as an approval that is needed, has the earlier one.
-        """
-        agent = self.find_named(name)
-        file = "" if agent is None else f"{_DIRECTORY}/{file_of(agent.number)}"
-        found, seen = {name}, set()
-        commit = self.commit if agent is not None else None
-        while commit is not None:
-            head = read_commit(self.repository, commit)
-            entry = find_entry(self.repository, head.tree, file)
-            if entry is not None and not entry.is_tree and entry.oid not in seen:
-                seen.add(entry.oid)
-                with suppress(Corrupt):
-                    found.add(decode_agent(read_blob(self.repository, entry.oid)).name)
-            commit = head.parents[0] if head.parents else None
-        return frozenset(found - {each.name for each in self.agents} | {name})
 
     def next_number(self) -> int:
         """Return the number for a new agent: higher than all that were ever given, also by undone registrations."""

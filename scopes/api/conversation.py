@@ -815,7 +815,6 @@ class Conversation(ConversationHandle):
         agents: str | Sequence[str],
         *,
         urgency: str = "normal",
-        entity: str | None = None,
         branch: str | None = None,
         author: Who = None,
     ) -> scopes.CollaborationStarted:
@@ -823,18 +822,17 @@ class Conversation(ConversationHandle):
 
         branch: its name; default: `collaboration/TYPE`. The active branch stays the same.
         """
-        from scopes.collaboration import start
+        from scopes.collaboration.collaboration import start
 
-        names = [agents] if isinstance(agents, str) else agents
-        request = start.Request(type=type, task=task, agents=names, urgency=urgency, entity=entity, branch=branch)
-        return start.start(self.repository, self.id, request, author=self._author(author))
+        names, who = [agents] if isinstance(agents, str) else agents, self._author(author)
+        return start(self.repository, self.id, type, task, names, urgency=urgency, branch=branch, author=who)
 
     def collaboration(self, branch: str | None = None) -> scopes.CollaborationReport:
         """Return the report of a collaboration: participants, positions, decisions, and how conflicts ended.
 
         branch: default: the only open one, else the only merged one, else the newest one.
         """
-        from scopes.collaboration.report import show_collaboration
+        from scopes.collaboration.collaboration import show_collaboration
 
         return show_collaboration(self.repository, self.id, branch)
 
@@ -842,7 +840,7 @@ class Conversation(ConversationHandle):
         self, argument: scopes.Argument, branch: str | None = None, *, author: Who = None
     ) -> scopes.CollaborationChanged:
         """State a position in a collaboration; a later one of the same author about the same subject replaces it."""
-        from scopes.collaboration.contribute import argue
+        from scopes.collaboration.collaboration import argue
 
         return argue(self.repository, self.id, branch, argument, author=self._author(author))
 

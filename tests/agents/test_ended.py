@@ -16,8 +16,7 @@ from scopes.agents.register import register
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.clock import now_nanoseconds
-from scopes.collaboration.contribute import close
-from scopes.collaboration.start import Request, start
+from scopes.collaboration.collaboration import close, start
 from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
@@ -62,7 +61,7 @@ def proposed(repository, *changes, where=CONV, **options):
 
 
 def opened(repository):
-    return start(repository, CONV, Request(type="consensus", task=TASK, agents=["ann"]), author=CAROL).branch
+    return start(repository, CONV, "consensus", TASK, ["ann"], author=CAROL).branch
 
 
 def greet(repository, text="hello"):

@@ -150,7 +150,7 @@ def test_a_collaboration_is_opened_as_on_the_command_line(team, same):
 
 
 def test_a_position_is_argued_in_a_collaboration(ready):
-    ready.collaborate("consensus", "Choose", "ann", urgency="high", entity="file/login.py")
+    ready.collaborate("consensus", "Choose", "ann", urgency="high")
     argument = scopes.Argument(
         about="the task", position="JWT", evidence=(scopes.Evidence(type="best-practice", description="RFC 7519"),)
     )

@@ -9,11 +9,8 @@ import pytest
 from scopes import clock
 from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
-from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
-from scopes.collaboration.neutral import choose_neutral, escalate
-from scopes.collaboration.records import TYPES
-from scopes.collaboration.report import list_collaborations, show_collaboration
-from scopes.collaboration.start import Request, start
+from scopes.collaboration.collaboration import TYPES, argue, close, join, list_collaborations, show_collaboration, start
+from scopes.collaboration.conflicts import argue_about_conflict, choose_neutral, escalate
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
@@ -50,9 +47,7 @@ def team(repository):
 
 
 def opened(repository, *agents, kind="consensus", task="Choose the session store", **fields):
-    return start(
-        repository, CONV, Request(type=kind, task=task, agents=agents or ("ann", "bob"), **fields), author=LEAD
-    )
+    return start(repository, CONV, kind, task, agents or ("ann", "bob"), author=LEAD, **fields)
 
 
 def requests(repository, name):
@@ -77,7 +72,7 @@ def in_conflict(repository):
 
 
 def test_a_collaboration_is_a_branch_a_request_and_inbox_entries_in_one_operation(team):
-    done = opened(team, "@review", "dan", urgency="high", entity="file/login.py")
+    done = opened(team, "@review", "dan", urgency="high")
     assert (done.branch, done.delivered_to, done.queued_for) == (BRANCH, ("ann", "bob"), ("dan",))
     message = read_message(team, list_branch_tips(team, CONV)[BRANCH])
     assert message.kind == "collaboration-request"
@@ -106,7 +101,6 @@ def test_a_type_is_read_in_any_case_with_either_separator(team):
         ({"kind": "chat"}, Invalid, "'chat' is not a type of collaboration"),
         ({"task": " "}, Invalid, "there is no task"),
         ({"urgency": "soon"}, Invalid, "urgency"),
-        ({"entity": "login.py"}, Invalid, "'login.py' is not an entity: TYPE/ID"),
         ({"branch": "main"}, Invalid, "branch 'main' exists already"),
         ({"kind": "handoff"}, Invalid, "a handoff goes to one agent, not 2"),
     ],
@@ -140,8 +134,9 @@ def test_a_later_position_of_an_author_replaces_the_earlier_one(team):
         ("bob", "Sessions"),
         ("ann", "sessions "),
     ]
-    assert report.consensus[0].is_reached
-    assert report.consensus[0].holders == (("Sessions", ("bob", "ann")),)
+    assert [(each.phase, [choice.holders for choice in each.choices]) for each in report.debates] == [
+        ("consensus", [("bob", "ann")])
+    ]
 
 
 def test_positions_about_several_topics_have_no_consensus_until_two_agree(team):
@@ -149,8 +144,8 @@ def test_positions_about_several_topics_have_no_consensus_until_two_agree(team):
     argue(team, CONV, None, position("JWT", "tokens"), author=ANN)
     argue(team, CONV, None, position("30 min", "timeout"), author=ANN)
     argue(team, CONV, None, position("1 h", "timeout"), author=BOB)
-    found = {each.about: (each.is_reached, len(each.holders)) for each in show_collaboration(team, CONV).consensus}
-    assert found == {"tokens": (False, 1), "timeout": (False, 2)}
+    found = {each.about: (each.phase, len(each.choices)) for each in show_collaboration(team, CONV).debates}
+    assert found == {"tokens": ("arguments", 1), "timeout": ("escalation", 2)}
 
 
 @pytest.mark.parametrize(
@@ -240,14 +235,3 @@ def test_a_branch_of_that_purpose_without_a_request_is_no_collaboration(team):
     assert list_collaborations(team, everything=True).collaborations == ()
     with pytest.raises(NotFound, match="conv-001/talk is not a collaboration"):
         show_collaboration(team, CONV, "talk")
-
-
-def test_the_same_collaboration_again_and_agents_named_twice_are_noted(team):
-    """A second one was opened without a word, and critic,critic,3 was one agent."""
-    assert opened(team, "ann", "bob").notes == ()
-    (note,) = opened(team, "bob", "ann", task=" choose the  session store").notes
-    assert note.text == "conv-001/collaboration/consensus is open already, for the same task and agents"
-    assert note.hint == "if one is enough: scopes undo"
-    assert opened(team, "ann", kind="peer-review").notes == ()
-    twice = opened(team, "ann", "1", "ann", "@review", task="another").notes
-    assert [each.text for each in twice] == ["named more than once, asked once: ann"]

@@ -11,9 +11,8 @@ from scopes.agents.inbox import read_inbox, walk_entries
 from scopes.agents.register import AgentChanges, register, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
-from scopes.collaboration.contribute import argue_about_conflict, argument_text
-from scopes.collaboration.neutral import choose_neutral, escalate
-from scopes.collaboration.start import Request, start
+from scopes.collaboration.collaboration import argument_message, start
+from scopes.collaboration.conflicts import argue_about_conflict, choose_neutral, escalate
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict, show_conflict
@@ -96,7 +95,7 @@ def test_the_message_of_an_argument_says_what_speaks_for_it(disputed):
         "- alternative: files",
         "- confidence: 0.8",
     ]
-    assert argument_text(Argument(about="x", position="files")) == "files"
+    assert argument_message(Argument(about="x", position="files"), ANN).text == "files"
 
 
 @pytest.mark.parametrize("continue_after", [False, True])
@@ -168,10 +167,9 @@ def test_every_command_that_sends_runs_the_programs_and_one_undo_takes_all_of_it
     """A request waited in the inbox until the next `send`."""
     setting = Setting("scopes.agent.dora.delivery", f"cat >> {tmp_path}/log", "flag")
     opened = open_repository(disputed.path, {setting.key: setting})
-    request = Request(type="peer-review", task="look", agents=("dora",))
     verbs = [
         lambda: escalated(opened, "dora"),
-        lambda: start(opened, CONV, request, author=BOB),
+        lambda: start(opened, CONV, "peer-review", "look", ["dora"], author=BOB),
         lambda: create(opened, "status=done", where=f"{CONV}/main", to=("dora",)),
     ]
     refs = state_of_inboxes(opened)
@@ -187,29 +185,12 @@ def state_of_inboxes(repository):
     return list_branch_tips(repository, CONV), inbox_of(repository, "dora")
 
 
-def test_a_second_escalation_to_the_same_agent_is_noted(disputed):
-    escalated(disputed, "dora")
-    assert [note.text for note in escalated(disputed, "dora").notes] == [
-        "it was escalated to dora already: this is one more message about it"
-    ]
-    assert escalated(disputed, "eve").notes == ()
-
-
 def test_a_misspelled_capability_of_a_neutral_agent_is_suggested(disputed):
     update(disputed, "eve", AgentChanges(add_capabilities=("review",)))
     with pytest.raises(NoAvailableAgents, match="with the capability 'revew'") as refused:
         choose_neutral(disputed, CONV, "1", "revew")
     assert refused.value.hint == "did you mean review?"
     assert choose_neutral(disputed, CONV, "1", "review").name == "eve"
-
-
-def test_a_side_of_the_conflict_may_decide_it_but_a_note_says_so(disputed):
-    done = escalated(disputed, "ann")
-    assert [note.text for note in done.notes] == ["ann holds a side of this conflict"]
-    assert done.notes[0].hint.endswith(f"escalate {CONV} {done.conflict.id[:8]}")
-    undo(disputed)
-    assert shown(disputed).escalated_to is None
-    assert not escalated(disputed, "eve").notes
 
 
 def inbox_of(repository, name):

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.collaboration.contribute import argument_field
-from scopes.collaboration.debate import find_debates
-from scopes.collaboration.records import check_argument
+from scopes.collaboration.collaboration import argument_message, check_argument, find_debates
 from scopes.errors import Invalid
-from scopes.model.message import EVIDENCE_TYPES, Argument, Evidence, Position, read_argument
+from scopes.model.message import EVIDENCE_TYPES, Argument, Author, Evidence, Position, read_argument
 
 
 def held(author, position, *, about="the task", **fields):
@@ -93,7 +91,7 @@ def test_every_position_is_in_one_choice_and_consensus_is_one_choice(positions):
 @pytest.mark.parametrize("weight", [2, -1, 1.5])
 def test_a_weight_is_from_0_to_1(weight):
     evidence = Evidence(type="best-practice", description="x", weight=weight)
-    with pytest.raises(Invalid, match="of evidence is not between 0 and 1"):
+    with pytest.raises(Invalid, match=r"the weight .* is not between 0 and 1"):
         check_argument(Argument(about="a", position="p", evidence=(evidence,)))
 
 
@@ -109,7 +107,9 @@ def test_a_weight_is_from_0_to_1(weight):
 )  # fmt: skip
 def test_an_argument_survives_its_stored_form(evidence):
     argument = Argument(about="a", position="p", evidence=tuple(evidence), confidence=0.5)
-    assert read_argument(json.loads(json.dumps(argument_field(argument)))["argument"]) == argument
+    assert (
+        read_argument(json.loads(json.dumps(argument_message(argument, Author("ann")).extra["argument"]))) == argument
+    )
 
 
 @pytest.mark.parametrize("weight", ["heavy", 7, -1, True, None, [], float("nan"), 10**400])

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scopes.collaboration.contribute import CollaborationChanged
-from scopes.collaboration.debate import find_debates
-from scopes.collaboration.report import (
+from scopes.collaboration.collaboration import (
     Collaboration,
+    CollaborationChanged,
     CollaborationList,
     CollaborationReport,
+    CollaborationStarted,
     Participant,
     StatedDecision,
-    find_consensus,
+    find_debates,
 )
-from scopes.collaboration.start import CollaborationStarted
 from scopes.merge.conflicts import ConflictRow
 from scopes.model.conflicts import Conflict, Resolution
 from scopes.model.message import Argument, Evidence, Position
@@ -25,7 +24,7 @@ _MESSAGE = "k3x9q2mf5a7b2c4d6e2f3g4h5i"
 _TIME, _LATER = "2025-12-01T08:00:00.000Z", "2025-12-01T09:00:00.000Z"
 _OPEN = Collaboration(
     conversation=_CONVERSATION, branch=_BRANCH, type="consensus", task="Choose the session store", urgency="high",
-    requester="lead", entity="file/login.py", opened=_TIME, closed=None, outcome=None,
+    requester="lead", opened=_TIME, closed=None, outcome=None,
     participants=(
         Participant("lead", _TIME, 1), Participant("ann", _LATER, 2), Participant("bob", None, 0, is_unread=True),
         Participant("eve", _LATER, 1, is_asked=False),
@@ -59,7 +58,7 @@ _OTHER_ABOUT_CONFLICT = replace(
     _ABOUT_CONFLICT, author="eve", argument=replace(_JWT, about=_CONFLICT.id, reasoning=(), alternatives=())
 )
 _REPORT = CollaborationReport(
-    collaboration=_OPEN, positions=(*_POSITIONS, _ABOUT_CONFLICT, _OTHER_ABOUT_CONFLICT), consensus=find_consensus(_POSITIONS),
+    collaboration=_OPEN, positions=(*_POSITIONS, _ABOUT_CONFLICT, _OTHER_ABOUT_CONFLICT),
     debates=find_debates((*_POSITIONS, _ABOUT_CONFLICT, _OTHER_ABOUT_CONFLICT)),
     decisions=(
         StatedDecision("queue", "Redis", "bob", _MESSAGE),
@@ -89,9 +88,9 @@ COLLABORATIONS = {
     "empty-list": CollaborationList(collaborations=()),
     "report": _REPORT,
     "closed-report": CollaborationReport(
-        collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), debates=find_debates(_AGREED), decisions=(), conflicts=()
+        collaboration=_CLOSED, positions=_AGREED, debates=find_debates(_AGREED), decisions=(), conflicts=()
     ),
-    "one-position": replace(_REPORT, positions=_POSITIONS[:1], consensus=find_consensus(_POSITIONS[:1]),
+    "one-position": replace(_REPORT, positions=_POSITIONS[:1],
         debates=find_debates(_POSITIONS[:1]), conflicts=(),
     ),
     "joined": _JOINED,
@@ -100,7 +99,7 @@ COLLABORATIONS = {
     "closed": replace(
         _JOINED, change="closed", outcome="done",
         report=CollaborationReport(
-            collaboration=_CLOSED, positions=_AGREED, consensus=find_consensus(_AGREED), debates=find_debates(_AGREED),
+            collaboration=_CLOSED, positions=_AGREED, debates=find_debates(_AGREED),
             decisions=(), conflicts=(),
         ),
     ),

@@ -22,10 +22,15 @@ from scopes.cli.options import (
     read_fields,
 )
 from scopes.cli.words import is_whole_conversation, split_branch
-from scopes.collaboration.contribute import argue, close, join
-from scopes.collaboration.records import THE_TASK, parse_type
-from scopes.collaboration.report import list_collaborations, show_collaboration
-from scopes.collaboration.start import Request, start
+from scopes.collaboration.collaboration import (
+    THE_TASK,
+    argue,
+    close,
+    join,
+    list_collaborations,
+    show_collaboration,
+    start,
+)
 from scopes.errors import Invalid
 from scopes.model import message
 from scopes.model.message import Argument
@@ -53,13 +58,11 @@ def collaborate_open(
       scopes collaborate --type peer-review --agents ann,bot --task 'review try'
       scopes collaborate open @ --type consensus --agents @architect --task 'choose the queue'
     """
-    request = Request(
-        type=parse_type(kind),
-        task=task,
-        agents=[each.strip() for given in agents for each in given.split(",") if each.strip()],
-        urgency=urgency.strip().lower(),
+    names = [each.strip() for given in agents for each in given.split(",") if each.strip()]
+    level, author = urgency.strip().lower(), author_of(invocation)
+    return invocation.show(
+        start(invocation.repository(), conversation, kind, task, names, urgency=level, author=author)
     )
-    return invocation.show(start(invocation.repository(), conversation, request, author=author_of(invocation)))
 
 
 def collaborate_list(invocation: Invocation, conversation: OptionalConversation = None, everything: All = False) -> int:

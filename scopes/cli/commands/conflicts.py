@@ -28,8 +28,7 @@ from scopes.cli.options import (
     option,
 )
 from scopes.cli.words import find_conversation, split_place
-from scopes.collaboration.contribute import argue_about_conflict
-from scopes.collaboration.neutral import choose_neutral, escalate
+from scopes.collaboration.conflicts import argue_about_conflict, choose_neutral, escalate
 from scopes.conversation.conflicts import (
     ConflictView,
     find_conflict_anywhere,

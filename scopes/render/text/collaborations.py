@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from scopes.collaboration.records import THE_TASK
-from scopes.collaboration.report import describe_end
+from scopes.collaboration.collaboration import THE_TASK, describe_end
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.keys import decoded_key
 from scopes.model.conflicts import ENDED
@@ -17,8 +16,7 @@ from scopes.result import confidence, counted
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from scopes.collaboration.debate import Choice, Debate
-    from scopes.collaboration.report import CollaborationReport, Consensus
+    from scopes.collaboration.collaboration import Choice, CollaborationReport, Debate
     from scopes.merge.conflicts import ConflictRow
     from scopes.model.message import Evidence, Position
 
@@ -38,8 +36,6 @@ def _lines(result: CollaborationReport, view: View) -> Iterator[str]:
     status = ", ".join(filter(None, (merged, closed))) or "open"
     by = f"{_time(view, each.opened)} by {_text(each.requester)}"
     yield f"Branch {_text(each.name)}, opened {by}, {status}."
-    if each.entity is not None:
-        yield from ("", f"About: {_text(each.entity)}")
     if each.outcome:
         yield ""
         yield f"**Outcome:** {_text(each.outcome)}"
@@ -74,25 +70,25 @@ def _conflicts(result: CollaborationReport) -> Iterator[str]:
 
 
 def _positions(result: CollaborationReport) -> Iterator[str]:
-    if not result.consensus:
-        return
-    yield from ("", "## Positions")
+    conflicts = {row.conflict.id for row in result.conflicts}
+    debates = [each for each in result.debates if each.about not in conflicts]
+    if debates:
+        yield from ("", "## Positions")
     is_open = result.collaboration.closed is None and result.collaboration.merged_into is None
-    for subject in result.consensus:
+    for subject in debates:
         heading = _text(result.collaboration.task if subject.about == THE_TASK else subject.about)
         yield from ("", f"### {heading}", "", _consensus(subject, is_open=is_open), "")
-        debates = (each for each in result.debates if each.about == subject.about)
-        yield from (line for each in debates for line in _debate(each, is_open=is_open))
+        yield from _debate(subject, is_open=is_open)
         for each in result.positions:
             if each.argument.about == subject.about:
                 yield from _position(each)
 
 
-def _consensus(subject: Consensus, *, is_open: bool) -> str:
-    if subject.is_reached:
-        return f"Consensus of {counted(len(subject.holders[0][1]), 'participant')}."
-    held = "; ".join(f"{_text(text)} ({len(names)})" for text, names in subject.holders)
-    if len(subject.holders) < 2:
+def _consensus(subject: Debate, *, is_open: bool) -> str:
+    if subject.phase == "consensus":
+        return f"Consensus of {counted(len(subject.choices[0].holders), 'participant')}."
+    held = "; ".join(f"{_text(each.position)} ({len(each.holders)})" for each in subject.choices)
+    if len(subject.choices) < 2:
         return "One position so far." if is_open else "One position."
     return f"No consensus: {held}." if is_open else f"No consensus was reached before the end: {held}."
 
