@@ -14,9 +14,9 @@ from scopes.importers.formats.copilot_cli.format import CopilotCli
 from scopes.importers.formats.cursor.chat_rows import CursorChatDatabase
 from scopes.importers.formats.cursor.editor_rows import CursorEditorDatabase
 from scopes.importers.formats.cursor.format import Cursor
-from scopes.importers.formats.gemini.format import Gemini
+from scopes.importers.formats.gemini import Gemini
 from scopes.importers.formats.grok.format import Grok
-from scopes.importers.formats.iflow.format import Iflow
+from scopes.importers.formats.iflow import Iflow
 from scopes.importers.formats.kimi.format import Kimi
 from scopes.importers.formats.llm.format import Llm
 from scopes.importers.formats.llm.rows import LlmDatabase
@@ -27,7 +27,7 @@ from scopes.importers.formats.opencode.rows import OpenCodeDatabase, OpenCodeFol
 from scopes.importers.formats.openhands.folders import OpenHandsFolder
 from scopes.importers.formats.openhands.format import OpenHands
 from scopes.importers.formats.pi.format import Pi
-from scopes.importers.formats.qwen.format import Qwen
+from scopes.importers.formats.qwen import Qwen
 from scopes.importers.formats.specstory.format import SpecStory
 from scopes.importers.formats.swe_agent.format import SweAgent
 

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.fields import file_content_hash, number_field, object_field, text_field, time_field
-from scopes.importers.formats.gemini.format import Gemini
+from scopes.importers.formats.gemini import Gemini
 from scopes.importers.formats.lossless_json import decode
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.pi.format import Pi

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from scopes.errors import CannotImport
 from scopes.importers.formats.events import ByteRange
-from scopes.importers.formats.gemini.format import Gemini
+from scopes.importers.formats.gemini import Gemini
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.pi.format import Pi
-from scopes.importers.formats.qwen.format import Qwen
+from scopes.importers.formats.qwen import Qwen
 from tests.importers.damage import damaged, lines, odd_records
 from tests.importers.format_samples import RECORDS, records_of
 from tests.importers.formats.gemini import test_gemini

@@ -7,11 +7,9 @@ import json
 import pytest
 
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.importers.formats.base import choose_format
-from scopes.importers.formats.gemini.format import Gemini
-from scopes.importers.formats.registry import FORMATS
+from scopes.importers.formats.gemini import Gemini
 from tests.importers.formats.gemini.test_gemini import CALL, DONE, OUTPUT, SESSION, TIME, TOKENS, lines, message
-from tests.importers.reading import bytes_source, drafts, events_of, real_transcript, states, unparsed
+from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
 from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
 from tests.support.store import make_store
@@ -28,13 +26,6 @@ MESSAGES = [
 
 def document(*messages, indent=2, **members):
     return json.dumps({**MEMBERS, "messages": list(messages), **members}, indent=indent, ensure_ascii=False).encode()
-
-
-@pytest.mark.parametrize("indent", [None, 2])
-def test_an_object_with_messages_is_a_session_of_gemini_alone(indent):
-    data = document(*MESSAGES, indent=indent)
-    assert choose_format(FORMATS, bytes_source(data)).name == "gemini"
-    assert [each.name for each in FORMATS if each.sniff(data)] == ["gemini"]
 
 
 def test_the_messages_are_those_that_the_newer_file_of_the_session_has():
@@ -59,20 +50,10 @@ def test_the_result_of_a_call_is_in_its_answer_which_touched_the_files():
     assert [(touch.path, touch.op) for touch in answer.files] == [("a.py", "edit")]
 
 
-def test_the_summary_is_the_title():
-    assert events_of(Gemini(), document(*MESSAGES, summary="Tests fail"))[-1].title == "Tests fail"
-    assert events_of(Gemini(), document(*MESSAGES))[-1].title is None
-
-
 def test_what_is_no_message_is_noted_and_what_is_around_the_messages_is_kept():
     events = events_of(Gemini(), document(MESSAGES[0], {"id": "x"}, 7, MESSAGES[3]))
     assert [draft.native_ids for draft in drafts(events)] == [("p",), ("b",)]
     assert (states(events), unparsed(events)) == (["conversation"], ["a record of unknown type"] * 2)
-
-
-def test_a_session_without_messages_has_none_and_says_which_it_is():
-    events = events_of(Gemini(), document())
-    assert (events[0].native_id, drafts(events)) == (SESSION, [])
 
 
 def test_a_call_that_waits_is_replaced_when_the_file_is_written_again(tmp_path):

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from scopes.importers.formats.events import Session
-from scopes.importers.formats.gemini.format import Gemini
+from scopes.importers.formats.gemini import Gemini
 from tests.importers.reading import drafts, events_of, unparsed
 from tests.importers.streams import calls_of, import_orders, import_paths, runs_of
 
@@ -91,19 +90,6 @@ def test_an_error_ends_the_run_and_is_a_message(error, status):
     assert [(draft.kind, draft.parts[0].text) for draft in drafts(events)][1:] == [("error", error)]
 
 
-def test_a_stream_without_its_end_record_has_no_end():
-    assert read(*STREAM[:-1])[-1].run_end is None
-
-
-def test_the_object_of_json_output_is_one_answer_with_its_tokens():
-    tokens = {"prompt": 30, "cached": 10, "candidates": 3, "thoughts": 1}
-    stats = {"models": {"gemini-2.5-pro": {"tokens": tokens}}}
-    data = json.dumps({"session_id": SESSION, "response": "Done.", "stats": stats}, indent=2).encode()
-    events = events_of(Gemini(), data)
-    assert [(draft.kind, draft.model) for draft in drafts(events)] == [("answer", "gemini-2.5-pro")]
-    assert events[-1].run_end.usage == {"input_uncached": 20, "cache_read": 10, "output": 4}
-
-
 def test_an_error_object_below_other_text_is_read():
     data = b"Warning: basic terminal\n" + lines({"session_id": SESSION, "error": {"message": "no model", "code": 400}})
     events = events_of(Gemini(), data)
@@ -121,11 +107,6 @@ def test_a_message_that_is_written_again_is_one_message_with_its_calls_and_exit_
     assert events[0].cwd == "/home/dev/project"
 
 
-def test_a_result_without_a_record_of_its_own_is_in_the_answer():
-    answer = drafts(read(*FILE[:5]))[2]
-    assert [part.type for part in answer.parts] == ["text", "tool_call", "tool_result"]
-
-
 def test_a_rewind_drops_messages_to_a_line_of_their_own():
     events = read(*FILE, {"$rewindTo": "p"}, message("q", "user", 8, [{"text": "Stop."}]))
     last = drafts(events)[-1]
@@ -137,29 +118,6 @@ def test_a_list_of_messages_replaces_those_before_and_its_new_ones_share_its_byt
     found = drafts(read(*FILE[:3], {"$set": {"messages": new}}))
     assert [draft.parts[0].text for draft in found[-2:]] == ["One.", "Two."]
     assert found[-1].parent == found[-2].key
-
-
-def test_a_refused_call_is_an_error_of_its_result():
-    refused = {"id": CALL, "name": "run_shell_command", "response": {"error": "Tool execution denied by policy."}}
-    call = {
-        "id": CALL,
-        "name": "run_shell_command",
-        "args": {},
-        "status": "error",
-        "result": [{"functionResponse": refused}],
-    }
-    found = drafts(read(*FILE[:3], message("a", "gemini", 2, "", toolCalls=[call])))
-    assert found[-1].parts[-1].fields["is_error"] is True
-
-
-def test_two_runs_in_one_stream_are_two_sessions():
-    events = read(*STREAM, init("other"), *STREAM[1:])
-    assert [each.native_id for each in events if isinstance(each, Session)] == [SESSION, "other"]
-
-
-def test_records_of_a_stream_that_are_repeated_count_once():
-    calls = [part for draft in drafts(read(*STREAM, *STREAM[4:6])) for part in draft.parts if part.type == "tool_call"]
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("records", [STREAM, FILE])

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 from hashlib import sha256
 
 import pytest
 
 from scopes.history.metadata import read_metadata
-from scopes.history.names import conversation_ids, find_directory, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
-from scopes.importers.formats.gemini.format import Gemini
-from scopes.importers.formats.gemini.project_root import find_parent_session, find_project_root
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.gemini import Gemini
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.store.projects import Project
-from tests.importers.formats.gemini.test_gemini import CONTEXT, FILE, SESSION, lines, message
+from tests.importers.formats.gemini.test_gemini import CONTEXT, SESSION, lines, message
 from tests.importers.formats.gemini.test_session import HEADER, PROMPT, call
-from tests.importers.reading import drafts, events_of, real_transcript
+from tests.importers.reading import events_of, real_transcript
 from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
 from tests.support.store import make_store
@@ -35,6 +34,11 @@ def top(tmp_path):
     return tmp_path
 
 
+def directory_of(path):
+    """Return the directory that the files beside a session file name."""
+    return next(Gemini().walk_events(Source(str(path), path.stat().st_size))).local_directory
+
+
 def session_in(top, *records, name="chats/session-1.jsonl", project="shop"):
     """Write a session file of a project and return its path."""
     path = top / "tmp" / project / name
@@ -45,17 +49,17 @@ def session_in(top, *records, name="chats/session-1.jsonl", project="shop"):
 
 def test_the_marker_of_the_project_names_its_directory(top):
     path = session_in(top, HEADER, PROMPT)
-    assert find_project_root(str(path)) is None
+    assert directory_of(path) is None
     (top / "tmp/shop/.project_root").write_text(f"{ROOT}\n")
-    assert find_project_root(str(path)) == ROOT
-    assert find_project_root(str(session_in(top, HEADER, name="chats/parent/agent.jsonl"))) == ROOT
+    assert directory_of(path) == ROOT
+    assert directory_of(session_in(top, HEADER, name="chats/parent/agent.jsonl")) == ROOT
 
 
 @pytest.mark.parametrize("folder", ["shop", HASH])
 def test_without_a_marker_the_list_of_projects_has_the_directory_by_name_or_hash(top, folder):
     (top / "projects.json").write_text(json.dumps({"projects": {"/other": "other", "relative": "shop", ROOT: "shop"}}))
-    assert find_project_root(str(session_in(top, HEADER, project=folder))) == ROOT
-    assert find_project_root(str(session_in(top, HEADER, project="unknown"))) is None
+    assert directory_of(session_in(top, HEADER, project=folder)) == ROOT
+    assert directory_of(session_in(top, HEADER, project="unknown")) is None
 
 
 @pytest.mark.parametrize("marker", [b"", b"relative", b"/a\n/b", b"\xff\xfe", b"/" + b"x" * 5000])
@@ -63,18 +67,7 @@ def test_without_a_marker_the_list_of_projects_has_the_directory_by_name_or_hash
 def test_damaged_files_next_to_a_session_name_no_directory(top, marker, listed):
     (top / "tmp/shop/.project_root").write_bytes(marker)
     (top / "projects.json").write_bytes(listed)
-    assert find_project_root(str(session_in(top, HEADER))) is None
-
-
-def test_a_pipe_in_place_of_the_marker_is_not_opened(top):
-    os.mkfifo(top / "tmp/shop/.project_root")
-    assert find_project_root(str(session_in(top, HEADER))) is None
-
-
-def test_a_session_elsewhere_belongs_to_no_project(tmp_path):
-    (tmp_path / ".project_root").write_text(ROOT)
-    assert find_project_root(str(tmp_path / "session-1.jsonl")) is None
-    assert find_parent_session(str(tmp_path / "session-1.jsonl")) is None
+    assert directory_of(session_in(top, HEADER)) is None
 
 
 def test_the_directory_is_metadata_of_this_machine_and_changes_no_commit(top):
@@ -87,14 +80,6 @@ def test_the_directory_is_metadata_of_this_machine_and_changes_no_commit(top):
     assert before.list_refs(*same) == after.list_refs(*same)
     assert [read_metadata(store, "conv-001").directory for store in (before, after)] == [None, ROOT]
     assert import_paths(after, path).operation is None
-
-
-def test_a_session_that_names_its_directory_itself_needs_no_other_file(top):
-    (top / "tmp/shop/.project_root").write_text("/elsewhere")
-    store = make_store(top / "store.git")
-    import_paths(store, session_in(top, *FILE))
-    assert read_metadata(store, "conv-001").directory is None
-    assert find_directory(store, "conv-001") == "/home/dev/project"
 
 
 def test_a_project_store_takes_the_sessions_whose_project_another_file_names(top):
@@ -128,19 +113,6 @@ def test_a_sub_agent_is_a_branch_of_the_session_whose_call_started_it(top):
     (name,) = set(list_branch_tips(store, "conv-001")) - {"main"}
     assert name.startswith("subagent/")
     assert branch_words(store, name).endswith("Look.")
-
-
-def test_the_result_of_a_call_names_its_sub_agent():
-    events = events_of(
-        Gemini(), lines(HEADER, message("a", "gemini", 2, "", toolCalls=[{**call(result=[{}]), "agentId": AGENT}]))
-    )
-    assert drafts(events)[0].parts[-1].fields["structured"] == {"agentId": AGENT}
-
-
-def test_a_call_that_a_checkpoint_has_twice_counts_once():
-    parts = [{"text": "Now."}, {"functionCall": {"id": "c1", "name": "write_file", "args": {}}}]
-    (draft,) = drafts(events_of(Gemini(), lines(HEADER, message("a", "gemini", 2, parts, toolCalls=[call()]))))
-    assert [part.type for part in draft.parts] == ["text", "tool_call"]
 
 
 def test_what_a_rewind_dropped_is_an_abandoned_branch(tmp_path):

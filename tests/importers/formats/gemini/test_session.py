@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.importers.formats.gemini.format import Gemini
 from tests.importers.formats.gemini.test_gemini import (
-    CALL,
     CONTEXT,
-    DONE,
     FILE,
-    OUTPUT,
     RESPONSE,
     SESSION,
-    TIME,
     TOKENS,
-    lines,
     message,
     read,
 )
-from tests.importers.reading import drafts, events_of, states, unparsed
+from tests.importers.reading import drafts, states, unparsed
 
 HEADER = FILE[0]
 PROMPT, ANSWER = message("p", "user", 1, "Run it."), message("a", "gemini", 2, "Done.")
@@ -45,12 +39,6 @@ def call(name="c1", tool="write_file", **fields):
     return {"id": name, "name": tool, "args": {"file_path": "a.py", "content": "x"}, "status": "success", **fields}
 
 
-def test_the_header_gives_the_session_and_its_start():
-    session = read(HEADER, PROMPT)[0]
-    assert (session.format, session.native_id, session.created) == ("gemini", SESSION, TIME.format(0))
-    assert (session.sub_file, session.is_stream, session.cwd) == (None, False, None)
-
-
 @pytest.mark.parametrize(
     ("record", "kind", "author", "status"),
     [
@@ -68,11 +56,6 @@ def test_the_type_of_a_message_decides_its_kind_and_author(record, kind, author,
     (draft,) = drafts(read(HEADER, record))
     assert (draft.kind, tuple(draft.author), draft.status) == (kind, author, status)
     assert draft.native_ids == ("x",)
-
-
-def test_a_context_that_is_quoted_by_the_user_is_still_a_prompt():
-    (draft,) = drafts(read(HEADER, message("x", "user", 1, "What is <session_context>?")))
-    assert draft.kind == "prompt"
 
 
 @pytest.mark.parametrize(
@@ -95,26 +78,9 @@ def test_a_record_that_is_no_message_is_noted_and_its_neighbours_are_read(record
     assert unparsed(events) == [reason]
 
 
-@pytest.mark.parametrize(
-    "line", [b"{broken\n", b'{"id":"x","type":"user","content":"\xff"}\n', b"[" * 300 + b"]" * 300 + b"\n"]
-)
-def test_a_line_that_is_no_json_loses_only_itself(line):
-    events = events_of(Gemini(), lines(HEADER, PROMPT) + line + lines(ANSWER))
-    assert tree(events) == [("Run it.", None), ("Done.", "Run it.")]
-    assert len(unparsed(events)) == 1
-
-
 @pytest.mark.parametrize("content", [None, "", [], {}, 7, [None], [{"text": None}]])
 def test_a_message_with_any_content_is_a_message(content):
     assert [draft.native_ids for draft in drafts(read(HEADER, message("x", "gemini", 1, content)))] == [("x",)]
-
-
-@pytest.mark.parametrize(
-    ("time", "precision"), [(TIME.format(1), "exact"), ("yesterday", "none"), (7, "none"), (None, "none")]
-)
-def test_an_invalid_time_is_left_out(time, precision):
-    (draft,) = drafts(read(HEADER, {**PROMPT, "timestamp": time}))
-    assert (draft.precision, draft.time) == (precision, TIME.format(1) if precision == "exact" else None)
 
 
 def test_the_last_writing_of_a_message_counts_and_all_of_them_are_its_bytes():
@@ -122,14 +88,6 @@ def test_the_last_writing_of_a_message_counts_and_all_of_them_are_its_bytes():
     first, second = drafts(read(HEADER, *pieces))
     assert (first.parts[0].text, first.model, first.usage["output"], len(first.spans)) == ("Done.", "m", 5, 2)
     assert second.parent == first.key
-
-
-def test_a_message_that_is_written_again_much_later_does_not_move():
-    many = [message(f"m{number}", "user", 1, f"m{number}") for number in range(80)]
-    events = read(HEADER, *many, message("m0", "user", 1, "again"), message("end", "gemini", 2, "End."))
-    assert tree(events)[0] == ("again", None)
-    assert tree(events)[-1] == ("End.", "m79")
-    assert active_text(events) == "End."
 
 
 def test_thoughts_come_before_the_text_and_calls_after_it():
@@ -194,35 +152,11 @@ def test_results_of_two_tools_name_no_tool_and_results_before_their_call_no_answ
     assert [part.type for part in early[1].parts] == ["tool_call", "tool_call"]
 
 
-def test_text_and_images_next_to_responses_are_kept():
-    image = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
-    answer = message("a", "gemini", 1, "", toolCalls=[call()])
-    mixed = drafts(read(HEADER, answer, message("r", "user", 2, [response(output="ok"), image, {"text": "See it."}])))[
-        -1
-    ]
-    assert sorted(part.type for part in mixed.parts) == ["image", "text", "tool_result"]
-
-
-@pytest.mark.parametrize("result", [[], None, "", 0])
-def test_a_call_without_a_result_is_open(result):
-    (draft,) = drafts(read(HEADER, message("a", "gemini", 1, "", toolCalls=[call(result=result)])))
-    assert [part.type for part in draft.parts] == ["tool_call"]
-
-
 @pytest.mark.parametrize("result", ["done", [None], [{}], [{"functionResponse": 7}], {"output": "x"}])
 def test_a_result_of_unknown_shape_is_still_the_result_of_its_call(result):
     (draft,) = drafts(read(HEADER, message("a", "gemini", 1, "", toolCalls=[call(result=result, status="error")])))
     assert [part.type for part in draft.parts] == ["tool_call", "tool_result"]
     assert (draft.parts[1].fields["call_id"], draft.parts[1].fields["is_error"]) == ("c1", True)
-
-
-def test_a_result_that_is_in_the_answer_moves_out_when_its_own_record_comes():
-    answer = message("a", "gemini", 1, "", toolCalls=[DONE])
-    before, after = drafts(read(HEADER, answer)), drafts(read(HEADER, answer, message("r", "user", 2, RESPONSE)))
-    assert [part.type for part in before[0].parts] == ["tool_call", "tool_result"]
-    assert [[part.type for part in draft.parts] for draft in after] == [["tool_call"], ["tool_result"]]
-    assert after[1].parts[0].fields == {"call_id": CALL, "output": OUTPUT, "is_error": True, "exit_code": 2}
-    assert before[0].parts[1] == after[1].parts[0]
 
 
 @pytest.mark.parametrize(
@@ -277,27 +211,10 @@ def test_a_record_that_sets_no_message_is_a_state(fields):
     assert states(events)[-1] in {"$set", "$set/messages"}
 
 
-def test_one_message_twice_in_a_list_is_one_message():
-    twice = [message("x", "user", 1, "One."), message("x", "user", 1, "Two.")]
-    assert tree(read(HEADER, {"$set": {"messages": twice}})) == [("Two.", None)]
-
-
-def test_a_second_header_is_a_state_of_the_first_session():
-    events = read(HEADER, PROMPT, {**HEADER, "sessionId": "other"}, ANSWER)
-    assert (events[0].native_id, states(events), len(drafts(events))) == (SESSION, ["header", "header"], 2)
-
-
 @pytest.mark.parametrize("before", [[], [PROMPT], [PROMPT, ANSWER]])
 def test_the_session_is_known_where_the_header_is_not_the_first_record(before):
     events = read(*before, HEADER)
     assert (events[0].native_id, len(drafts(events))) == (SESSION, len(before))
-
-
-def test_the_folder_is_that_of_the_context_wherever_its_message_is():
-    listed = [{"$set": {"messages": [message("c", "user", 0, [{"text": CONTEXT}])]}}]
-    for records in ([message("c", "user", 0, CONTEXT)], listed):
-        events = read(HEADER, *records, PROMPT)
-        assert {draft.cwd for draft in drafts(events)} == {"/home/dev/project"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.importers.formats.claude_code import ClaudeCode
-from scopes.importers.formats.qwen.format import Qwen
+from scopes.importers.formats.qwen import Qwen
 from tests.importers.reading import drafts, events_of, states
 from tests.importers.streams import calls_of, import_orders, import_paths, runs_of
 
@@ -93,12 +93,6 @@ def test_a_session_file_is_a_chain_of_messages_through_its_telemetry():
     assert (found[1].usage["input_uncached"], states(events)) == (20, ["system/ui_telemetry"])
 
 
-def test_a_record_with_an_earlier_parent_is_a_fork():
-    fork = {**FILE[-1], "uuid": "w", "parentUuid": "v0"}
-    found = drafts(events_of(Qwen(), lines(*FILE, fork)))
-    assert found[-1].parent == found[0].key
-
-
 def test_the_stream_of_qwen_is_no_stream_of_claude_and_its_input_includes_the_cache():
     data = lines(*STREAM)
     assert (Qwen().sniff(data), ClaudeCode().sniff(data)) == (True, False)
@@ -106,16 +100,6 @@ def test_the_stream_of_qwen_is_no_stream_of_claude_and_its_input_includes_the_ca
     found = events_of(Qwen(), data)
     assert drafts(found)[0].usage["input_uncached"] == 20
     assert (found[0].format, found[-1].run_end.status) == ("qwen", "success")
-
-
-def test_a_model_error_as_the_only_text_is_an_error_although_it_is_called_success():
-    text = "[API Error: 400 no model]"
-    found = events_of(Qwen(), lines(init(), answer("u1", {"type": "text", "text": text}), ended(text)))[-1]
-    assert found.run_end[:2] == ("error", text)
-
-
-def test_at_the_turn_limit_there_is_no_end():
-    assert events_of(Qwen(), lines(*STREAM[:-1]))[-1].run_end is None
 
 
 @pytest.mark.parametrize("records", [STREAM, FILE])

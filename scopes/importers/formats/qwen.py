@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from scopes.hosts.agents import AGENTS
 from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.claude_stream import is_by_qwen, is_envelope, walk_envelope
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
-from scopes.importers.formats.gemini.parts import read_parts, read_usage
+from scopes.importers.formats.gemini_parts import read_parts, read_usage
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RESULTS, TOOL, ParentLinks, RunBuilder
 from scopes.importers.formats.session_walk import read_beginning, walk_session
@@ -20,10 +20,9 @@ from scopes.model.message import Author, Part
 NAME = "qwen"
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")
-COMPACTION: Final = "compaction"
+_COMPACTION = "compaction"
 _MESSAGES = frozenset({"user", "assistant", "tool_result"})
 _MAX_WORD = 64  # characters of a record type in a state's key
-_COUNTS = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
 
 
 def _find_session(top: str, session: str) -> str | None:
@@ -86,13 +85,14 @@ class _Reader:
             self._read_message(record, value, kind)
             self._link(record, value)
         elif summary := _read_summary(value):
-            self._builder.begin(record, _HARNESS, COMPACTION, summary, time=time_field(value)).context_root = True
+            self._builder.begin(record, _HARNESS, _COMPACTION, summary, time=time_field(value)).context_root = True
             self._link(record, value)
         else:
             self._title = text_field(object_field(value, "systemPayload"), "customTitle") or self._title
             self._links.add(name, self._links.find(parent))
             inner = text_field(value, "subtype")
-            self._builder.add_state(record, kind[:64] if inner is None else f"{kind[:64]}/{inner[:64]}")
+            word = kind[:_MAX_WORD]
+            self._builder.add_state(record, word if inner is None else f"{word}/{inner[:_MAX_WORD]}")
         if name is not None:
             self._seen.add(digest_of_record(value))
         yield from self._builder.take_ready()
@@ -126,7 +126,7 @@ class _Reader:
         else:
             found = self._builder.begin(record, _AGENT, ANSWER, parts, time=time)
             found.model = text_field(value, "model")
-            found.usage = read_usage(object_field(value, "usageMetadata"), _COUNTS)
+            found.usage = read_usage(object_field(value, "usageMetadata"))
         found.git_branch = text_field(value, "gitBranch")
 
 

@@ -13,7 +13,7 @@ from scopes.hosts.agents import AGENTS
 from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
-from scopes.importers.formats.gemini.parts import read_response
+from scopes.importers.formats.gemini_parts import read_response
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, INJECTED, PROMPT, RESULTS, TOOL, RunBuilder

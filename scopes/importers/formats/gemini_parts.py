@@ -1,4 +1,4 @@
-"""Convert the parts of the Gemini API: texts, thoughts, function calls and their responses."""
+"""Convert the parts of the Gemini API: texts, thoughts, function calls and their responses, and counts of tokens."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from scopes.model.message import Part
 _SHELL = "run_shell_command"
 _EXIT_CODE = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 _FAILED = frozenset({"error", "cancelled"})
+_COUNTS = (  # by their names in the sums of a run, in the API, in the sums of a stream, and in session files
+    ("prompt", "promptTokenCount", "input_tokens", "input"),  # sums also have the uncached ones as `input`
+    ("cached", "cachedContentTokenCount"),
+    ("candidates", "candidatesTokenCount", "output_tokens", "output"),
+    ("thoughts", "thoughtsTokenCount"),
+    ("tool", "toolUsePromptTokenCount"),
+)
 
 
 def read_parts(content: object) -> Iterator[Part]:
@@ -61,14 +68,23 @@ def read_response(response: Mapping[str, Any], status: str | None) -> Part:
     return Part("tool_result", fields)
 
 
-def read_usage(usage: Mapping[str, Any], names: tuple[str, str, str, str]) -> dict[str, Any] | None:
-    """Return token counts, given the names of the counts of input, cached input, output and thoughts.
+def read_counts(usage: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return token counts; None if there are none of input or output.
 
-    The input count includes the cached tokens. Thoughts are not part of the output count.
+    The input count includes the cached tokens, but not those of the results of tools that the API itself has run.
+    Thoughts are not part of the output count.
     """
-    counts = [usage.get(name) for name in names]
-    given, cached, output, thoughts = (n if type(n) is int and n >= 0 else 0 for n in counts)
+    known = {name: count for name, count in usage.items() if type(count) is int and count > 0}
+    given, cached, output, thoughts, tool = (
+        next((known[name] for name in names if name in known), 0) for names in _COUNTS
+    )
     if not (given or output):
         return None
-    known = {"input_uncached": max(0, given - cached), "cache_read": cached, "output": output + thoughts}
-    return {**known, "reasoning": thoughts, **lossless_field("raw", dict(usage))}
+    uncached = max(0, given - cached) + tool
+    return {"input_uncached": uncached, "cache_read": cached, "output": output + thoughts, "reasoning": thoughts}
+
+
+def read_usage(usage: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the usage of an answer; None if it has no token counts."""
+    counts = read_counts(usage)
+    return None if counts is None else {**counts, **lossless_field("raw", dict(usage))}

@@ -1,1 +1,0 @@
-"""Qwen Code: the session files of its chats, and what `qwen -p` prints."""
