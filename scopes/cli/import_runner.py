@@ -20,8 +20,7 @@ from scopes.importers.discovery import find_outside_links, find_sources, find_st
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.found_transcripts import FoundTranscripts, list_transcripts, nothing_found
-from scopes.importers.import_sources import ImportOptions, Remember, import_sources
-from scopes.importers.repeated_import import RepeatedImport, StoreState, prepare_repeated, read_store_state
+from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
 from scopes.render.progress import progress
@@ -149,9 +148,7 @@ def list_found(invocation: Invocation) -> FoundTranscripts:
         return list_transcripts(repository, FORMATS, invocation.environ, invocation.home, on_progress=on_progress)
 
 
-def import_all(
-    invocation: Invocation, collected: CollectedSources, options: ImportOptions, remember: Remember | None = None
-) -> Imported:
+def import_all(invocation: Invocation, collected: CollectedSources, options: ImportOptions) -> Imported:
     """Import the collected sources, with a progress bar on a terminal.
 
     If there is no store yet, first check that there is something to import, and only then create it.
@@ -167,54 +164,17 @@ def import_all(
             return preview
     elif repository is None:
         check_any(collected.sources, FORMATS)
-    return import_into(invocation, repository or invocation.repository(create=True), collected, options, remember)
+    return import_into(invocation, repository or invocation.repository(create=True), collected, options)
 
 
-def import_or_repeat(invocation: Invocation, collected: CollectedSources, options: ImportOptions) -> Imported:
-    """Import the collected sources, or return the result of the last import that found nothing new, if it is the same.
+def import_and_describe(invocation: Invocation, collected: CollectedSources, options: ImportOptions) -> Imported:
+    """Import the collected sources, and add the first prompts of conversations without a title.
 
     Raises:
         As `import_sources`.
     """
-    repository = invocation.find_repository(create=True)
-    known = None
-    if options == ImportOptions():
-        if repository is not None:
-            repository.require_writable()
-        view = "json" if invocation.json else "text"
-        known = prepare_repeated(
-            invocation.index_directory, collected.sources, collected.skipped, collected.notes, view=view
-        )
-    before = None if known is None or repository is None else read_store_state(repository)
-    if known is not None and repository is not None and before is not None:
-        found = _find_repeated(invocation, repository, known, before)
-        if found is not None:
-            return found
-    repeated: list[tuple[Imported, StoreState]] = []
     with explain_interrupt(invocation):
-        remember = None if known is None else lambda *found: repeated.append(found)
-        imported = import_all(invocation, collected, options, remember)
-        result = with_first_prompts(invocation, imported)
-    if known is not None and repeated:
-        later, after = repeated[-1]
-        prompts = {row.id: row.first_prompt for row in result.conversations}
-        rows = tuple(replace(row, first_prompt=prompts[row.id]) for row in later.conversations)
-        known.save(replace(later, conversations=rows), after)
-    elif known is not None and before is not None:
-        known.save(result, before)
-    return result
-
-
-def _find_repeated(
-    invocation: Invocation, repository: Repository, known: RepeatedImport, state: StoreState
-) -> Imported | None:
-    """Return the result of the last import, with the rows of conversations that were changed since; None if unknown."""
-    found = known.find(repository, state)
-    if found is None or not found.refreshed:
-        return None if found is None else found.result
-    result = with_first_prompts(invocation, found.result)
-    known.save(result, state)
-    return result
+        return with_first_prompts(invocation, import_all(invocation, collected, options))
 
 
 def note_imported_files(invocation: Invocation, result: Imported) -> None:
@@ -271,13 +231,13 @@ def with_first_prompts(invocation: Invocation, result: Imported) -> Imported:
 
 @contextmanager
 def explain_interrupt(invocation: Invocation) -> Iterator[None]:
-    """Tell what an interrupted import has stored: all of its sessions, which `report` tells, or none."""
+    """Tell that an interrupted import has stored nothing."""
     try:
         yield
     except KeyboardInterrupt:
         if invocation.committed is not None:
             raise
-        hint = "an import stores all sessions or none; repeat the command to import them"
+        hint = "no session was whole yet; repeat the command to import them"
         raise Interrupted("interrupted: nothing was imported", hint=hint) from None
 
 
@@ -286,7 +246,6 @@ def import_into(
     repository: Repository,
     collected: CollectedSources,
     options: ImportOptions,
-    remember: Remember | None = None,
 ) -> Imported:
     """Import the collected sources into a store, with a progress bar on a terminal.
 
@@ -304,5 +263,4 @@ def import_into(
             skipped=collected.skipped,
             notes=collected.notes,
             index_directory=None if options.dry_run else invocation.index_directory,
-            remember=remember,
         )

@@ -14,7 +14,7 @@ from types import FrameType
 from scopes.cli.import_runner import (
     CollectedSources,
     collect_sources,
-    import_or_repeat,
+    import_all,
     projects_to_import,
     take_spooled,
 )
@@ -27,8 +27,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_notes import is_about_last_line
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
-from scopes.importers.shared_prefix import keep_what_sessions_are_compared_with
-from scopes.importers.worker_pool import run_apart
+from scopes.importers.workers import run_apart
 from scopes.live.folder_changes import POLL_SECONDS, ChangeThread
 from scopes.live.live_import import sign_files
 from scopes.live.source_lock import source_lock
@@ -128,7 +127,7 @@ class WatchRun:
         pause = RETRY_SECONDS
         while not self._stopped:
             try:
-                imported = run_apart(self._import_and_prepare)
+                imported = run_apart(self._import_present)
             except (Busy, Inaccessible) as error:
                 self._output.note(Note(f"{error.message}; it is tried again in {pause:.0f} seconds", error.hint))
                 with suppress(Empty):
@@ -142,15 +141,6 @@ class WatchRun:
             else:
                 yield from self._report(imported)
                 return
-
-    def _import_and_prepare(self) -> Imported | None:
-        """Import what is there, and read in the same process what later sessions are compared with."""
-        imported = self._import_present()
-        repository = self._invocation.find_repository(create=True)
-        if repository is not None:
-            with suppress(ScopesError):  # the import of a session will report it
-                keep_what_sessions_are_compared_with(repository, self._invocation.index_directory)
-        return imported
 
     def _report(self, imported: Imported | None) -> Iterator[SourceRecorded]:
         """Print the notes of the import of what is there, and yield what it has recorded."""
@@ -177,7 +167,7 @@ class WatchRun:
             if not sources:
                 return None
             present = replace(collected, sources=sources)
-            imported = import_or_repeat(self._invocation, present, self._options)
+            imported = import_all(self._invocation, present, self._options)
         except (NotFound, CannotImport):
             if self._paths:
                 raise

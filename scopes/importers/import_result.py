@@ -71,6 +71,7 @@ def build_result(
         ),
         skipped=(*(replace(found, noted=True) for found in skipped), *run.copies),
         dry_run=dry_run,
+        stopped=run.stopped,
         operation=operation,
         notes=notes,
         stay_deleted=len(list(run.targets)) - len(conversations),
@@ -104,5 +105,5 @@ def _describe(
         new_messages=target.new_messages,
         branches=unchanged + sum(len(session.tips) for session in target.sessions),
         source=next(iter(paths), None),
-        keys=() if target.sessions else tuple(target.unchanged),
+        keys=tuple(target.keys),
     )

@@ -90,6 +90,7 @@ def import_source(run: ImportRun, queued: QueuedSource) -> None:
     stored = status.stored
     if stored is not None and _is_unchanged(run, status, stored.record):
         for key, root in [(status.key, stored.record.root), *stored.record.sessions]:
+            run.paths[key] = queued.source.path
             run.targets.keep_unchanged(run.targets.at(root, queued.group), key)
         run.versions[status.key] = stored.record.version
         segments = list(walk_segments(run.repository, stored.commit))
@@ -244,6 +245,7 @@ def _is_purged(run: ImportRun, segment: Segment) -> bool:
 
 def _import_session(run: ImportRun, status: SourceStatus, session: Session, events: Iterator[Event]) -> ImportedSession:
     key, queued = source_key_of(session), status.queued
+    run.paths[key] = queued.source.path
     match = status.match if key == status.key else _match_target(run, session, queued.group)
     target, record = match.target, None if status.stored is None else status.stored.record
     other_parser = record is not None and record.parser != PARSER_VERSION

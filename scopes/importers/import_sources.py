@@ -6,47 +6,48 @@ Sources are never written to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from shlex import quote
+from types import FrameType
 
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.handles import next_conversation_id
 from scopes.history.metadata import read_metadata
-from scopes.history.sources import SOURCES, read_purged, write_source_paths
+from scopes.history.sources import SOURCES, Purged, join_all, read_purged, write_source_paths
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.importers.beginning import can_join
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, complete_branches, finish, update_branches
 from scopes.importers.fork_points import number_groups
-from scopes.importers.formats.base import Format, Source
+from scopes.importers.formats.base import Format, Source, name_source
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
-from scopes.importers.import_groups import import_groups, skip_broken
 from scopes.importers.import_notes import (
     note_deleted,
-    note_missing_parents,
-    note_unparsed,
     notes_of_skipped,
 )
 from scopes.importers.import_result import build_result, list_changed, summarize
-from scopes.importers.import_source import COPIES, refuse_unparsed
-from scopes.importers.kept_for_later import begin_to_keep, keep_rest
+from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.live_records import drop_open
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.purge_filter import name_kept_sessions
 from scopes.importers.purged_texts import add_to_list
 from scopes.importers.rendered_sessions import drop_rendered
-from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
-from scopes.importers.results import GroupedNote, Imported, Skipped
+from scopes.importers.results import GroupedNote, Imported, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_files import name_session_files
 from scopes.importers.shared_prefix import find_joins
 from scopes.importers.stale_copy import list_stored_sources, use_stored_source
+from scopes.importers.stat_cache import StatCache, Unchanged, is_worth_it
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
-from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
-from scopes.importers.worker_pool import count_workers, rare_garbage_collection
+from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
+from scopes.importers.workers import count_workers, rare_garbage_collection, walk_results
+from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.secrets.count import secret_finder
 from scopes.store.objects import Objects
@@ -57,8 +58,9 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, refs_listed_once, shared_write
 
 OnProgress = Callable[[int], None]
-Remember = Callable[[Imported, StoreState], None]
 _ATTEMPTS = 5
+BYTES_PER_WORKER = 4 << 20  # of sources; fewer are imported sooner than a worker is started
+BYTES_PER_TASK = 16 << 20  # of sources that share a pack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +89,6 @@ class ImportOptions:
 DEFAULT_OPTIONS = ImportOptions()
 
 
-class BrokenSources(Exception):
-    """Sources that cannot be imported, by position in the queue: a run that met them is given up."""
-
-    def __init__(self, skipped: dict[int, Skipped]) -> None:
-        self.skipped = skipped
-
-
 @rare_garbage_collection()
 def import_sources(
     repository: Repository,
@@ -105,28 +100,40 @@ def import_sources(
     skipped: Sequence[Skipped] = (),
     notes: Sequence[Note | GroupedNote] = (),
     index_directory: str | None = None,
-    remember: Remember | None = None,
 ) -> Imported:
-    """Import sources; a run that finds nothing new writes nothing.
+    """Import sources as one operation; a run that finds nothing new writes nothing.
 
-    If there is much to import, the search index in `index_directory` gets the messages too. `on_progress` is called
-    with the size of each finished source. `skipped` and `notes` come first in the result. If
-    another process imports one of the sources meanwhile, the run starts again. A source that turns out to be unusable
-    is skipped: the run starts again without it, so that nothing of it is in the store. `remember` is called with the
-    result that the same import would have now, and the state of all refs, if something was new and that is certain.
+    A source either is wholly there or leaves no ref and is named in the result. After Ctrl-C, the sources that are done
+    stay, and the result tells how many were left out. If another process imports one of the sources meanwhile, the run
+    starts again.
+
+    on_progress: called with the size of each finished source
+    skipped, notes: come first in the result
+    index_directory: that of the store; files that are as the last import left them are not read then
 
     Raises:
         CannotImport, Inaccessible: no source can be imported, or a strict import found a problem.
         Invalid: one title for several conversations.
         Busy: other processes keep importing the same sources.
+        KeyboardInterrupt: nothing was imported yet.
     """
     all_skipped = list(skipped)
     all_notes: list[Note | GroupedNote] = list(notes)
+    cache = _open_cache(sources, options, index_directory)
+    unchanged = Unchanged() if cache is None else cache.find(repository)
+    changed = [source for source in sources if source.path not in unchanged.paths]
+    for source in sources:
+        if source.path in unchanged.paths:
+            on_progress(source.size)
     project_filter = ProjectFilter(options.projects)
-    queue = list_stored_sources(repository, formats, all_skipped) if options.reread and not sources else open_sources(
-        sources, formats, all_skipped, strict=options.strict, select=project_filter.select,
-        workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
-    )  # fmt: skip
+    if options.reread and not sources:
+        queue = list_stored_sources(repository, formats, all_skipped)
+    else:
+        queue = open_sources(
+            changed, formats, all_skipped, strict=options.strict, select=project_filter.select,
+            workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
+            has_others=bool(unchanged.paths),
+        )  # fmt: skip
     queue = drop_rendered(repository, queue, all_skipped)
     queue = drop_open(repository, queue, all_skipped, index_directory)
     all_notes += project_filter.notes()
@@ -134,27 +141,21 @@ def import_sources(
     if options.since is not None:
         queue = drop_older(queue, options.since, all_notes)
     older = count - len(queue)
+    all_notes += notes_of_skipped(all_skipped)
+    copies = [Skipped(path=found.path, reason=found.reason, noted=True) for found in unchanged.copies]
+    result = _import_queue(
+        repository, queue, formats, options, [*all_skipped, *copies],
+        notes=all_notes, on_progress=on_progress, index_directory=index_directory, cache=cache, unchanged=unchanged,
+    )  # fmt: skip
+    return replace(result, other_sessions=len(project_filter.left_out), older_sources=older)
 
-    def complete(result: Imported) -> Imported:
-        return replace(result, other_sessions=len(project_filter.left_out), older_sources=older)
 
-    while True:
-        notes_now = [*all_notes, *notes_of_skipped(all_skipped)]
-        try:
-            result = _import_queue(
-                repository, queue, formats, options, all_skipped, notes=notes_now, on_progress=on_progress,
-                index_directory=index_directory,
-                remember=None if remember is None else lambda result, state: remember(complete(result), state),
-            )  # fmt: skip
-            return complete(result)
-        except BrokenSources as broken:
-            queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
-            found = list(broken.skipped.values())
-            errors = [each.error for each in found if each.error is not None]
-            if options.strict or not queue:
-                raise errors[0] from None
-            all_skipped += found
-        on_progress = _ignore_progress
+def _open_cache(sources: Sequence[Source], options: ImportOptions, index_directory: str | None) -> StatCache | None:
+    """Return the cache of unchanged files; None for an import of few bytes, or with other options."""
+    if index_directory is None or replace(options, projects=None) != DEFAULT_OPTIONS or not is_worth_it(sources):
+        return None
+    view = "all" if options.projects is None else " ".join(project.text for project in options.projects)
+    return StatCache(index_directory, sources, view=view)
 
 
 def _may_join(repository: Repository, options: ImportOptions, session: Session) -> bool:
@@ -174,29 +175,43 @@ def _import_queue(
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
     index_directory: str | None,
-    remember: Remember | None,
+    cache: StatCache | None,
+    unchanged: Unchanged,
 ) -> Imported:
     """Import the queue as one operation; again if another process imports one of its sources meanwhile, or purges."""
     if options.dry_run:
         with bulk_objects(repository, keep=False) as objects:
             run = import_all(repository, objects, queue, formats, options, notes=notes, on_progress=on_progress)
-            changed, unchanged = _preview_conversations(run)
-            return replace(build_result(run, changed, skipped, None, dry_run=True), unchanged=unchanged)
+            changed, left = _preview_conversations(run)
+            return replace(build_result(run, changed, [*skipped, *run.broken], None, dry_run=True), unchanged=left)
     for _ in range(_ATTEMPTS):
         with shared_write(repository), bulk_objects(repository) as objects:
             run = import_all(
                 repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
                 index_directory=index_directory,
             )  # fmt: skip
-        with begin_to_keep(run, index_directory) as wait_until_kept:
-            with exclusive_write(repository):
-                result = _update_refs(run, skipped, options, notes, remember)
-            if result is not None:
-                wait_until_kept()
-                keep_rest(repository, result, index_directory)
-                return result
+        run.sources = [*unchanged.sources, *run.sources]
+        with exclusive_write(repository):
+            result = _update_refs(run, skipped, options)
+        if result is not None:
+            if cache is not None and not run.stopped:
+                _keep_in_cache(cache, run, result, queue)
+            rows = sorted([*unchanged.conversations, *result.conversations], key=lambda row: row.id)
+            return replace(result, conversations=tuple(rows))
         on_progress = _ignore_progress
     raise Busy("other processes keep importing the same sources, or purging", hint="try again in a moment")
+
+
+def _keep_in_cache(cache: StatCache, run: ImportRun, result: Imported, queue: Sequence[QueuedSource]) -> None:
+    """Keep what the next import need not read."""
+    reasons = {found.path: found.reason for found in run.copies}
+    copies = {
+        copy.path: (queued.source.path, reasons[copy.path])
+        for queued in queue
+        for copy in queued.copies
+        if copy.path in reasons
+    }
+    cache.save(run.repository, result, copies, run.paths)
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
@@ -277,73 +292,232 @@ def import_all(
     """Write the objects of all sources; the memory of a group is freed after its last source.
 
     Raises:
-        BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
+        CannotImport, Inaccessible: no source can be imported, or a strict import found a problem.
+        Invalid: one title for several conversations.
     """
-    sizes = [queued.source.size for queued in queue]
     with refs_listed_once(repository):
         purged = read_purged(repository)
         targets = ImportTargets(repository, objects, formats, index_directory)
+        run = ImportRun(repository, objects, targets, options.again, secret_finder(repository), purged=purged)
+        run.rereads = options.reread
         queue = name_kept_sessions(targets, purged, queue)
         queue = name_session_files(repository, objects, queue)
         queue = name_streams(repository, objects, queue, formats)
-        sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
         keys = [source_key_of(queued.session) for queued in queue]
         targets.begin(keys)
-        find_secrets = secret_finder(repository)
-        run = ImportRun(repository, objects, targets, options.again, find_secrets, notes=[*notes], purged=purged)
-        run.rereads = options.reread
-        run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
-        broken: dict[int, Skipped] = {}
-        for position, queued in enumerate(queue):
+        readable = []
+        for key, queued in zip(keys, queue, strict=True):
             try:
-                queue[position] = use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued)
+                readable.append(use_stored_source(objects, targets.stored(key), queued))
             except (CannotImport, OSError) as error:
-                broken[position] = skip_broken(queued, error)
-        positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
-        queue = find_joins(repository, objects, targets, queue, join=options.join)
+                run.broken.append(_skip_broken(queued, error))
+        queue = find_joins(repository, objects, targets, readable, join=options.join)
         queue = sorted(queue, key=lambda queued: queued.session.is_stream)  # session files come before their streams
         groups = number_groups(
             [queued.session for queued in queue],
             targets.roots_of,
             {source_key_of(queued.session): queued.joined for queued in queue if queued.joined is not None},
         )
-    readable = [
-        replace(queued, group=group)
-        for queued, group in zip(queue, groups, strict=True)
-        if positions[source_key_of(queued.session)] not in broken
-    ]
-    places = [positions[source_key_of(queued.session)] for queued in readable]
-
-    def check() -> None:
-        if options.strict:
-            refuse_unparsed(run.sources)
-        if options.title is not None and (count := len(list(targets))) > 1:
-            hint = "name one transcript, or set titles with: scopes rename CONV --title TEXT"
-            raise Invalid(f"one title for {count} conversations", hint=hint)
-
-    run.is_repeatable = is_repeatable(readable)
-    found = import_groups(run, readable, on_progress=lambda place: on_progress(sizes[places[place]]), check=check)
-    broken |= {places[place]: skipped for place, skipped in found.items()}
-    if broken:
-        raise BrokenSources(broken)
+    queue = [replace(queued, group=group) for queued, group in zip(queue, groups, strict=True)]
+    _import_groups(run, queue, on_progress=on_progress, keep=not options.dry_run)
+    errors = [found.error for found in run.broken if found.error is not None]
+    if errors and (options.strict or not run.sources):
+        raise errors[0]
+    if options.strict:
+        refuse_unparsed(run.sources)
+    if options.title is not None and (count := len(list(targets))) > 1:
+        hint = "name one transcript, or set titles with: scopes rename CONV --title TEXT"
+        raise Invalid(f"one title for {count} conversations", hint=hint)
+    if run.stopped and not run.sources:
+        raise KeyboardInterrupt
+    run.notes = [*notes, *notes_of_skipped(run.broken), *run.notes]
     return run
+
+
+@contextmanager
+def stop_on_interrupt(is_worth_it: Callable[[], bool]) -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether Ctrl-C was pressed; pressed again, it interrupts as always.
+
+    So it does if it is not worth stopping in order. Elsewhere than in the main thread, and where somebody else handles
+    Ctrl-C, nothing changes.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    stopped: list[int] = []
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        if not is_worth_it():
+            signal.default_int_handler(number, frame)
+        stopped.append(number)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield lambda: bool(stopped)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOutcome:
+    """What the import of one source adds to the run; `place` is its place in the queue, `roots` are new targets."""
+
+    place: int
+    broken: Skipped | None
+    sources: list[SourceImported]
+    copies: list[Skipped]
+    notes: list[Note | GroupedNote]
+    missing_parents: dict[str, str]
+    paths: dict[str, str]
+    records: list[RefChange]
+    roots: list[Oid]
+    grown: Purged
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOutcome:
+    """What the import of a group adds to the run; `is_scanned` if all its messages were searched for secrets."""
+
+    sources: list[SourceOutcome]
+    targets: dict[Oid, ImportTarget]
+    is_scanned: bool
+
+
+def _import_groups(
+    run: ImportRun,
+    queue: Sequence[QueuedSource],
+    *,
+    on_progress: OnProgress,
+    keep: bool,
+) -> None:
+    """Import all sources of a queue into the run, group by group, in worker processes if there is much to do.
+
+    Sources that continue each other, or share a conversation, are a group. Groups do not depend on each other, and the
+    outcomes are put together in the order of the queue, so that the result does not depend on the number of workers.
+    Each task of a worker has a pack of its own.
+    """
+    groups: dict[int, list[int]] = {}
+    for place, queued in enumerate(queue):
+        groups.setdefault(queued.group, []).append(place)
+    sizes = {group: sum(queue[place].source.size for place in places) for group, places in groups.items()}
+    workers = min(count_workers(run.repository), len(groups), sum(sizes.values()) // BYTES_PER_WORKER)
+    outcomes: list[GroupOutcome] = []
+
+    def add(found: Sequence[GroupOutcome]) -> None:
+        outcomes.extend(found)
+        for source in (source for outcome in found for source in outcome.sources):
+            on_progress(queue[source.place].source.size)
+
+    with stop_on_interrupt(lambda: bool(outcomes)) as is_stopped:
+        if workers < 2:
+            for places in groups.values():
+                if not is_stopped():
+                    add([_import_group(run, queue, places, is_stopped)])
+        else:
+            batches = _divide(sorted(groups, key=lambda group: -sizes[group]), sizes)
+
+            def work(number: int) -> list[GroupOutcome]:
+                with bulk_objects(run.repository, keep=keep) as objects:
+                    run.use_objects(objects)
+                    return [_import_group(run, queue, groups[group], lambda: False) for group in batches[number]]
+
+            clean_up = run.objects.remove_temporary_files
+            for found in walk_results(work, len(batches), workers, is_stopped=is_stopped, clean_up=clean_up):
+                add(found)
+    _add_outcomes(run, outcomes)
+    run.stopped = len(queue) - sum(len(outcome.sources) for outcome in outcomes)
+
+
+def _divide(groups: Sequence[int], sizes: Mapping[int, int]) -> list[list[int]]:
+    """Divide groups into tasks of about BYTES_PER_TASK, in order."""
+    tasks: list[list[int]] = []
+    size = BYTES_PER_TASK
+    for group in groups:
+        if size >= BYTES_PER_TASK:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(group)
+        size += sizes[group]
+    return tasks
+
+
+def _import_group(
+    run: ImportRun, queue: Sequence[QueuedSource], places: Sequence[int], is_stopped: Callable[[], bool]
+) -> GroupOutcome:
+    """Import the sources of one group, and free the memory that only they needed."""
+    outcomes: list[SourceOutcome] = []
+    known = len(list(run.targets.roots()))
+    for place in places:
+        if is_stopped():
+            break
+        run.start_source()
+        broken = None
+        try:
+            with name_source(queue[place].source):
+                import_source(run, queue[place])
+        except (CannotImport, OSError) as error:
+            broken = _skip_broken(queue[place], error)
+            run.take_back_source()
+        added = list(run.targets.roots())[known:]
+        known += len(added)
+        outcomes.append(
+            SourceOutcome(
+                place,
+                broken,
+                run.sources,
+                run.copies,
+                run.notes,
+                run.missing_parents,
+                run.paths,
+                run.records.list_changes(),
+                added,
+                run.grown,
+            )
+        )
+    run.release(queue[places[0]].group)
+    new = {root for outcome in outcomes for root in outcome.roots}
+    targets = {target.root: target for target in run.targets if target.root in new}
+    return GroupOutcome(outcomes, targets, run.find_secrets is None or not run.find_secrets.is_incomplete)
+
+
+def _add_outcomes(run: ImportRun, groups: Sequence[GroupOutcome]) -> None:
+    """Add all outcomes to the run, in the order of the queue."""
+    run.start_source()
+    if run.find_secrets is not None and not all(group.is_scanned for group in groups):
+        run.find_secrets.note_incomplete()
+    targets = {root: target for group in groups for root, target in group.targets.items() if target.keys}
+    roots: list[Oid] = []
+    for outcome in sorted((source for group in groups for source in group.sources), key=lambda source: source.place):
+        run.broken += [] if outcome.broken is None else [outcome.broken]
+        run.sources += outcome.sources
+        run.copies += outcome.copies
+        run.notes += outcome.notes
+        run.missing_parents |= outcome.missing_parents
+        run.paths |= outcome.paths
+        for change in outcome.records:
+            run.records.move_ref(*change)
+        roots += outcome.roots
+    run.grown = join_all(source.grown for group in groups for source in group.sources)
+    run.targets.replace_all(targets[root] for root in roots if root in targets)
+
+
+def _skip_broken(queued: QueuedSource, error: CannotImport | OSError) -> Skipped:
+    """Return the entry of a source that could not be read to its end; raise the error of any other file."""
+    if isinstance(error, OSError) and error.filename not in (None, queued.source.path):
+        raise error
+    if isinstance(error, CannotImport) and queued.source.path not in error.message:
+        error = CannotImport(f"{queued.source.path}: {error.message}", hint=error.hint)
+    return skip_failed(queued.source, error)
 
 
 def _ignore_progress(_: int) -> None:
     """Report no progress: a further attempt would count the sources twice."""
 
 
-def _update_refs(
-    run: ImportRun,
-    skipped: Sequence[Skipped],
-    options: ImportOptions,
-    notes: Sequence[Note | GroupedNote],
-    remember: Remember | None,
-) -> Imported | None:
+def _update_refs(run: ImportRun, skipped: Sequence[Skipped], options: ImportOptions) -> Imported | None:
     """Move the refs and record the operation; return None if the run was overtaken. Needs the exclusive lock."""
-    sessions = sum(len(target.sessions) for target in run.targets)
-    one_each = sessions == sum(source.new for source in run.sources)
-    is_repeatable = run.is_repeatable and one_each and all(map(_is_new_or_unchanged, run.targets))
     with refs_listed_once(run.repository):
         if run.is_overtaken():
             return None
@@ -357,14 +531,7 @@ def _update_refs(
     if changes:
         operation = tx.commit("import", summarize(conversations, changed)).id
     with refs_listed_once(run.repository):
-        result = build_result(run, conversations, skipped, operation, changed=changed)
-    all_changed = operation is not None and len(conversations) == len(list(run.targets))
-    if remember is not None and is_repeatable and all_changed:
-        copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
-        again = [*note_unparsed(run), *notes, *copies, *note_missing_parents(run)]
-        keys = {conversation: tuple(target.keys) for conversation, target in conversations.items()}
-        remember(repeat_of(result, again, keys), read_store_state(run.repository))
-    return result
+        return build_result(run, conversations, [*skipped, *run.broken], operation, changed=changed)
 
 
 def _keep_paths(run: ImportRun, objects: Objects, tx: RefTransaction) -> None:
@@ -375,11 +542,6 @@ def _keep_paths(run: ImportRun, objects: Objects, tx: RefTransaction) -> None:
     new = write_source_paths(objects, None if previous is None else Oid(previous), paths) if paths else previous
     if new != previous:
         tx.move_ref(SOURCE_PATHS, previous, new)
-
-
-def _is_new_or_unchanged(target: ImportTarget) -> bool:
-    """Return True if a conversation is new, before it has an id, or all its sources of the run are unchanged."""
-    return not (target.sessions if target.conversation is not None else target.unchanged)
 
 
 def _update_branches(run: ImportRun, conversation: ConversationId, target: ImportTarget, *, new: bool) -> BranchUpdates:

@@ -11,7 +11,7 @@ from scopes.errors import CannotImport
 from scopes.importers.beginning import Beginning, read_beginning
 from scopes.importers.formats.base import Format, Source, choose_format, name_source
 from scopes.importers.formats.events import Draft, Event, Session
-from scopes.importers.worker_pool import map_in_workers
+from scopes.importers.workers import map_in_workers
 
 
 class OpenedSource(NamedTuple):

@@ -93,7 +93,7 @@ class ConversationImported:
 
     `first_prompt` is its first prompt on one line, cut if it is very long, if there is no title and the result is shown
     as text. `source` is the path of the source that changed it, the first one of several; None if nothing did. `keys`
-    are those of its sources of this import if the store has all of them as they are; else empty.
+    are those of its sessions in this import.
     """
 
     id: ConversationId
@@ -183,6 +183,7 @@ class Imported(Result):
     stay_deleted: the number of conversations that were deleted here, and that the import has left so.
     missing_parents: sessions that continue one which is not imported, and that one.
     joined: new sessions that begin with the messages of another one, and belong to its conversation.
+    stopped: the number of sources that were left out because of Ctrl-C.
     details: the texts of the notes of which `notes` have only the number; `with_details`: they are shown.
     """
 
@@ -214,6 +215,7 @@ class Imported(Result):
     stay_deleted: int = field(default=0, metadata=HIDDEN)
     missing_parents: Mapping[str, str] = field(default_factory=dict, metadata=OMIT_EMPTY)
     joined: tuple[SessionJoined, ...] = field(default=(), metadata=OMIT_EMPTY)
+    stopped: int = field(default=0, metadata=OMIT_EMPTY)
     details: tuple[str, ...] = field(default=(), metadata=OMIT_EMPTY)
     with_details: bool = field(default=False, metadata=HIDDEN)
 
@@ -261,12 +263,12 @@ class Imported(Result):
         lines.append(f"{would}{counted(len(self.sources), 'source')}, {size}: {new} in {where}")
         lines += [f"{source.path}: {problem}" for source in self.sources for problem in source.problems[:3]]
         lines += [f"skipped {found.path}: {found.reason}" for found in self.skipped if not found.noted]
-        return [*lines, self._unchanged]
+        return [*lines, self._unchanged, self._stopped]
 
     @property
     def remark(self) -> list[str]:
         """What else is to know for scripts."""
-        return [*self._details, self._unchanged]
+        return [*self._details, self._unchanged, self._stopped]
 
     @property
     def _details(self) -> list[str]:
@@ -276,6 +278,15 @@ class Imported(Result):
     @property
     def _unchanged(self) -> str:
         return f"{counted(self.unchanged, 'conversation')} unchanged" if self.unchanged else ""
+
+    @property
+    def _stopped(self) -> str:
+        count = len(self.sources)
+        return (
+            f"stopped after {count} of {count + self.stopped} sessions; they are stored. Go on: scopes import"
+            if self.stopped
+            else ""
+        )
 
     @property
     def _instead(self) -> str:
@@ -294,5 +305,7 @@ class Imported(Result):
 
     @property
     def exit_code(self) -> int:
-        """Return 1 if a file that the user named could not be imported, else 0."""
+        """Return 130 after Ctrl-C, 1 if a file that the user named could not be imported, else 0."""
+        if self.stopped:
+            return 130
         return 1 if any(skipped.named and skipped.error is not None for skipped in self.skipped) else 0

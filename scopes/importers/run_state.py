@@ -35,7 +35,8 @@ class ImportRun:
     quotes: the texts of it that were met
     find_secrets: counts the secrets in new messages; None: they are not counted
     rereads: read sources as if nothing of them was stored
-    is_repeatable: a second import of the same sources would surely change nothing
+    broken: sources that could not be read to their end; nothing of them is in the run
+    stopped: how many sources were left out because of Ctrl-C
     """
 
     repository: Repository
@@ -49,7 +50,8 @@ class ImportRun:
     copies: list[Skipped] = field(default_factory=list)
     notes: list[Note | GroupedNote] = field(default_factory=list)
     missing_parents: dict[str, str] = field(default_factory=dict)
-    is_repeatable: bool = False
+    broken: list[Skipped] = field(default_factory=list)
+    stopped: int = 0
     rereads: bool = False
     purged: Purged = NOTHING
     grown: Purged = NOTHING
@@ -64,8 +66,18 @@ class ImportRun:
 
     def start_source(self) -> None:
         """Start new lists of results and changes, without those of the sources before."""
-        self.sources, self.copies, self.notes, self.missing_parents = [], [], [], {}
+        self.sources, self.copies, self.notes, self.missing_parents, self.paths = [], [], [], {}, {}
         self.records, self.grown = RefTransaction(self.repository), NOTHING
+
+    def take_back_source(self) -> None:
+        """Forget what the source that was started last has added: it cannot be read to its end."""
+        for target in self.targets:
+            target.sessions = [session for session in target.sessions if session.key not in self.paths]
+        self.start_source()
+
+    def use_objects(self, objects: BulkObjects) -> None:
+        """Write to another pack from now on."""
+        self.objects = self.targets.objects = objects
 
     def is_overtaken(self) -> bool:
         """Return True if another process has imported a source or deleted a conversation since this run read it.

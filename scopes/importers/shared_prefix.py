@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from zlib import crc32
@@ -19,15 +19,13 @@ from scopes.errors import CannotImport
 from scopes.history.sources import SEGMENTS, SOURCES
 from scopes.ids import MessageId, Oid
 from scopes.importers.beginning import Beginning, can_join, read_beginning
-from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.importers.formats.base import Format, Source, name_source
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import ImportTargets
 from scopes.importers.work_queue import QueuedSource, sort_key, sort_parents_first
-from scopes.importers.worker_pool import count_workers, map_in_workers
-from scopes.model.operation import RefChange
+from scopes.importers.workers import count_workers, map_in_workers
 from scopes.store.objects import Objects, read_blob, read_commit, walk_blobs
 from scopes.store.repository import Repository
 
@@ -108,18 +106,6 @@ def _walk_stored(
             session = next(iter(chosen.walk_events(source)), None)
             if isinstance(session, Session) and stored.record.part is None and can_join(session):
                 yield QueuedSource(source, chosen, session), read_beginning(chosen.walk_events(source))
-
-
-def keep_what_sessions_are_compared_with(repository: Repository, index_directory: str) -> None:
-    """Read what a new session is compared with, as far as the index does not have it, so that its import need not."""
-    list_conversation_roots(repository, index_directory)
-    _hash_sources(repository, repository, index_directory)
-
-
-def keep_comparisons_of(repository: Repository, index_directory: str, records: Iterable[RefChange]) -> None:
-    """Do the same for all sources, with records that no ref has yet, but not for the conversations."""
-    added = {change.ref: Oid(change.new) for change in records if change.new is not None}
-    _hash_records(repository, repository, index_directory, _list_records(repository) | added)
 
 
 def _find_sources_with(

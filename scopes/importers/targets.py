@@ -154,7 +154,7 @@ class ImportTargets:
         index_directory: str | None = None,
     ) -> None:
         self.repository = repository
-        self._objects = objects
+        self.objects = objects
         self._targets: dict[Oid, ImportTarget] = {}
         self._roots: dict[str, Oid] = {}
         self._conversations: ConversationRoots | None = None
@@ -219,7 +219,7 @@ class ImportTargets:
     def _read_document(self, root: Oid) -> Root:
         if root in self._targets:
             return self._targets[root].document
-        return decode_root(find_blob(self._objects, read_commit(self._objects, root).tree, "message.json") or b"")
+        return decode_root(find_blob(self.objects, read_commit(self.objects, root).tree, "message.json") or b"")
 
     def was_imported(self, key: str) -> bool:
         """Return True if the store has a session from a previous import."""
@@ -263,7 +263,7 @@ class ImportTargets:
         if key not in self._stored:
             ref = self.repository.find_ref(SOURCES + key)
             self._stored[key] = (
-                None if ref is None else StoredRecord(Oid(ref), read_source_record(self._objects, Oid(ref)))
+                None if ref is None else StoredRecord(Oid(ref), read_source_record(self.objects, Oid(ref)))
             )
         return self._stored[key]
 
@@ -289,10 +289,10 @@ class ImportTargets:
         sources = [match.parent] if match.parent is not None and match.parent not in target.keys else []
         sources += [key] if match.own else []
         tips = [*target.unread, *(tip for source in sources for tip in self.tracked.get(source, ()))]
-        for commit in walk_oldest_first(self._objects, tips, target.walked):
+        for commit in walk_oldest_first(self.objects, tips, target.walked):
             target.walked.add(commit.oid)
             if commit.parents and not is_root(commit):
-                message = read_body(self._objects, commit)
+                message = read_body(self.objects, commit)
                 target.known.add_calls(message.parts, message_id_of(commit), sub_agent_fields)
                 if OPEN not in message.extra:
                     target.known.commits.setdefault((message_id_of(commit), commit.parents[0]), commit.oid)
@@ -325,7 +325,7 @@ class ImportTargets:
         target.read, target.known, target.walked = [], KnownMessages(), set()
 
     def _messages_below(self, tips: Iterable[Oid]) -> set[MessageId]:
-        return {message_id_of(commit) for commit in walk_newest_first(self._objects, tips) if not is_root(commit)}
+        return {message_id_of(commit) for commit in walk_newest_first(self.objects, tips) if not is_root(commit)}
 
     def _session_keys(self, keys: Iterable[str]) -> Iterator[str]:
         """Yield the keys of sources and of all other sessions that they held at their last import."""
@@ -390,4 +390,4 @@ class ImportTargets:
         return next((live.root for live in recorded if live.may_be(session)), None)
 
     def _write_root(self, session: Session) -> Oid:
-        return write_root_commit(self._objects, root_of_session(session), {})
+        return write_root_commit(self.objects, root_of_session(session), {})

@@ -74,12 +74,14 @@ def open_sources(
     select: Callable[[list[QueuedSource]], list[QueuedSource]] = lambda queue: queue,
     workers: int = 1,
     wants_beginning: Callable[[Session], bool] = lambda _: False,
+    has_others: bool = False,
 ) -> list[QueuedSource]:
     """Find the format and session of every source; return those to import, in import order.
 
     Unreadable sources and those in no known format are added to `skipped`. Copies go with the longest source.
     `select` may leave out sources when only their headers have been read. `workers` is how many processes may open
-    sources; `wants_beginning` tells whether to read the beginning of a session too.
+    sources; `wants_beginning` tells whether to read the beginning of a session too. `has_others`: there are more
+    sources than these, which are not to be opened.
 
     Raises:
         CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left;
@@ -89,9 +91,9 @@ def open_sources(
     if sum(source.size for source in sources) >= _MANY_BYTES:
         fast_json.enable()
     opened = open_each(sources, formats, workers=workers, wants_beginning=wants_beginning)
-    queued = _sort(_merge_copies(select(_queue_all(sources, opened, formats, skipped)), skipped))
+    queued = _sort(_merge_copies(select(_queue_all(sources, opened, formats, skipped, has_others=has_others)), skipped))
     errors = [(found, found.error) for found in skipped if found.error is not None]
-    if errors and (strict or not queued):
+    if errors and (strict or not (queued or has_others)):
         unknown = [found.path for found, _ in errors if found.reason == UNKNOWN_FORMAT]
         first, error = errors[0]
         raise _unknown_formats(unknown, error) if first.path in unknown and len(unknown) > 1 else error
@@ -127,7 +129,12 @@ def drop_older(queue: list[QueuedSource], since: int, notes: list[Note | Grouped
 
 
 def _queue_all(
-    sources: Sequence[Source], opened: Sequence[Opened], formats: Sequence[Format], skipped: list[Skipped]
+    sources: Sequence[Source],
+    opened: Sequence[Opened],
+    formats: Sequence[Format],
+    skipped: list[Skipped],
+    *,
+    has_others: bool,
 ) -> list[QueuedSource]:
     queue = []
     refused: list[int] = []  # positions in `skipped`
@@ -142,7 +149,7 @@ def _queue_all(
                 skipped.append(Skipped(path=source.path, reason="contains no message"))
             case (number, session, beginning):
                 queue.append(QueuedSource(source, formats[number], session, beginning=beginning))
-    for position in refused if len(refused) < len(sources) else ():
+    for position in refused if has_others or len(refused) < len(sources) else ():
         refusal = skipped[position]
         skipped[position] = refusal if refusal.named else replace(refusal, error=None, noted=False)
     return queue

@@ -45,12 +45,9 @@ def work_in_parts(
 def _work_in_processes(
     work: Callable[[Sequence[Item]], Found], parts: Sequence[Sequence[Item]], workers: int
 ) -> list[Found]:
-    found: dict[int, Found] = {}
-    from scopes.importers.worker_pool import WorkerPool
+    from scopes.importers.workers import walk_results
 
-    pool = WorkerPool
-    with pool(workers, lambda number, _: (number, work(parts[number])), lambda: None, lambda _: None) as running:
-        found.update(running.run(range(len(parts)), lambda _: None))
+    found: dict[int, Found] = dict(walk_results(lambda number: (number, work(parts[number])), len(parts), workers))
     return [found[number] for number in range(len(parts))]
 
 
@@ -59,7 +56,7 @@ def _has_threads() -> bool:
 
 
 def _count_workers(repository: Repository) -> int:
-    from scopes.importers.worker_pool import count_workers
+    from scopes.importers.workers import count_workers
 
     count: int = count_workers(repository)
     return count

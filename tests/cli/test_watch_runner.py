@@ -66,13 +66,13 @@ def fail_first(*errors):
 
 
 def test_the_first_import_is_in_another_process_whose_memory_is_freed(watch, tmp_path, monkeypatch):
-    original = watch_runner.import_or_repeat
+    original = watch_runner.import_all
 
     def record(*arguments, **options):
         (tmp_path / "process").write_text(str(os.getpid()))
         return original(*arguments, **options)
 
-    monkeypatch.setattr(watch_runner, "import_or_repeat", record)
+    monkeypatch.setattr(watch_runner, "import_all", record)
     assert next(watch()).messages == 2
     assert (tmp_path / "process").read_text() != str(os.getpid())
 

@@ -193,7 +193,7 @@ def test_a_signal_during_many_appends_keeps_every_acknowledged_message(store, nu
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_import_stopped_by_a_signal_leaves_nothing(store, number):
+def test_an_import_of_one_session_stopped_by_a_signal_leaves_nothing(store, number):
     """P3, P12: the unfinished pack is removed, now or by the next gc."""
     importing = start(IMPORTER, environment={"SCOPES_STORE": store})
     for _ in range(20):
@@ -203,7 +203,7 @@ def test_an_import_stopped_by_a_signal_leaves_nothing(store, number):
     assert importing.returncode == (INTERRUPTED if number == signal.SIGINT else -number)
     assert "Traceback" not in err
     nothing = (
-        "error: interrupted: nothing was imported\nhint: an import stores all sessions or none; repeat the command"
+        "error: interrupted: nothing was imported\nhint: no session was whole yet; repeat the command"
     )
     assert (nothing in err) == (number == signal.SIGINT)
     listed = json.loads(scopes(store, "conv", "list", "--json"))

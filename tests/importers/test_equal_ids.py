@@ -10,15 +10,15 @@ import zlib
 import pytest
 
 from scopes import fast_json
-from scopes.importers import import_groups
+from scopes.importers import import_sources as pipeline
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.store import packs
 from scopes.store.config import Setting
 from tests.benchmarks.transcripts import drawn_session
-from tests.importers.test_import_groups import refs_of
 from tests.importers.test_robustness import claude_records, codex_records
+from tests.importers.test_workers import refs_of
 from tests.support.store import FAST, git, make_store
 
 WORKERS = (1, 2, 4)
@@ -47,7 +47,7 @@ def as_lines(records):
 @pytest.fixture
 def import_with(tmp_path, sources, monkeypatch):
     """Return a function that imports the transcripts in one of the ways; it returns the store."""
-    monkeypatch.setattr(import_groups, "BYTES_PER_WORKER", 1)
+    monkeypatch.setattr(pipeline, "BYTES_PER_WORKER", 1)
     before = fast_json.library
 
     def run(workers, library, deflater, chosen=sources):

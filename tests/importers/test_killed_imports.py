@@ -12,7 +12,7 @@ import pytest
 from scopes.conversation.verify import verify
 from tests.importers.reading import source_of
 from tests.importers.stores import import_demo
-from tests.importers.test_import_groups import refs_of
+from tests.importers.test_workers import refs_of
 from tests.support.fork_server import DEVNULL, StartedProgram
 from tests.support.store import FULL, ROOT, git, make_store, open_store
 
@@ -21,13 +21,13 @@ MESSAGES = 4
 IMPORT = """
 import os, sys
 from scopes.conversation.list import list_conversations
-from scopes.importers import import_groups, import_sources
+from scopes.importers import import_sources
 from scopes.importers.formats.base import Source
 from scopes.store.config import Setting
 from tests.importers.demo_format import DemoFormat
 from tests.support.fork_server import DEVNULL, StartedProgram
 from tests.support.store import FULL, open_store
-import_groups.BYTES_PER_WORKER = 1
+import_sources.BYTES_PER_WORKER = import_sources.BYTES_PER_TASK = 1
 folder, store, index = sys.argv[1:]
 repository = open_store(store, {**FULL, "scopes.importworkers": Setting("scopes.importWorkers", "2", "flag")})
 paths = sorted(entry.path for entry in os.scandir(folder))

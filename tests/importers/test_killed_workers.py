@@ -17,12 +17,12 @@ SESSIONS = 24
 SECONDS = 60  # an import of these sessions takes one or two
 IMPORT = """
 import os, sys
-from scopes.importers import import_groups, import_sources
+from scopes.importers import import_sources
 from scopes.importers.formats.base import Source
 from scopes.store.config import Setting
 from tests.importers.demo_format import DemoFormat
 from tests.support.store import FAST, open_store
-import_groups.BYTES_PER_WORKER = 1
+import_sources.BYTES_PER_WORKER = import_sources.BYTES_PER_TASK = 1
 folder, store, index = sys.argv[1:]
 repository = open_store(store, {**FAST, "scopes.importworkers": Setting("scopes.importWorkers", "3", "flag")})
 sources = [Source(entry.path, entry.stat().st_size) for entry in sorted(os.scandir(folder), key=lambda e: e.path)]

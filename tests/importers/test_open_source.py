@@ -9,7 +9,8 @@ import pytest
 
 from scopes.errors import CannotImport, ScopesError
 from scopes.importers import import_sources as import_module
-from scopes.importers import shared_prefix, worker_pool
+from scopes.importers import shared_prefix
+from scopes.importers import workers as processes
 from scopes.importers.beginning import Beginning, can_join, read_beginning
 from scopes.importers.formats.base import Source
 from scopes.importers.import_sources import ImportOptions, import_sources
@@ -48,8 +49,8 @@ class FailingFormat(DemoFormat):
 @pytest.fixture
 def workers(monkeypatch):
     """Let workers open few sources too."""
-    monkeypatch.setattr(worker_pool, "_ITEMS_PER_WORKER", 1)
-    monkeypatch.setattr(worker_pool, "_ITEMS_PER_TASK", 2)
+    monkeypatch.setattr(processes, "_ITEMS_PER_WORKER", 1)
+    monkeypatch.setattr(processes, "_ITEMS_PER_TASK", 2)
 
 
 @pytest.fixture
@@ -170,9 +171,9 @@ def test_no_beginning_is_read_of_a_session_that_can_join_none(tmp_path, store, m
 def test_beginnings_are_forgotten_when_the_joins_are_known(tmp_path, store, monkeypatch):
     """The queue lives as long as the import."""
     queues = []
-    original = import_module.import_groups
+    original = import_module._import_groups
     monkeypatch.setattr(
-        import_module, "import_groups", lambda run, queue, **more: queues.append(queue) or original(run, queue, **more)
+        import_module, "_import_groups", lambda run, queue, **more: queues.append(queue) or original(run, queue, **more)
     )
     import_sources(store, write_sessions(tmp_path, 3), [DemoFormat()])
     assert [queued.beginning for queued in queues[0]] == [None, None, None]

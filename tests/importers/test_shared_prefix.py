@@ -18,7 +18,7 @@ from scopes.conversation.verify import verify
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
 from scopes.history.names import list_branch_tips, resolve_revision
-from scopes.importers import worker_pool
+from scopes.importers import workers
 from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
@@ -416,7 +416,7 @@ def test_workers_read_the_beginnings_of_many_sources_alike(tmp_path, monkeypatch
             record["say"] = answer.get(record["id"], record["say"])
         sources.append(write_transcript(tmp_path / f"{number}.jsonl", *records))
     expected = import_demo(make_store(tmp_path / "one.git"), *sources)
-    monkeypatch.setattr(worker_pool, "_ITEMS_PER_WORKER", 1)
+    monkeypatch.setattr(workers, "_ITEMS_PER_WORKER", 1)
     setting = Setting("scopes.importWorkers", "3", "flag")
     several = import_demo(make_store(tmp_path / "three.git", {**FAST, "scopes.importworkers": setting}), *sources)
     assert len(several.joined) == 5

@@ -13,7 +13,7 @@ from scopes.errors import Corrupt
 from scopes.history.messages import read_message
 from scopes.history.names import list_branch_tips
 from scopes.history.sources import read_purged
-from scopes.importers import import_groups
+from scopes.importers import import_sources as pipeline
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
@@ -138,7 +138,7 @@ def test_of_a_message_that_grows_only_the_parts_stay_out_that_were_purged(ours, 
 
 @pytest.mark.slow
 def test_workers_and_one_process_find_the_same_longer_forms(places, tmp_path, monkeypatch):
-    monkeypatch.setattr(import_groups, "BYTES_PER_WORKER", 1)
+    monkeypatch.setattr(pipeline, "BYTES_PER_WORKER", 1)
     found = []
     for workers in ("1", "2"):
         setting = Setting("scopes.importWorkers", workers, "flag")

@@ -9,7 +9,7 @@ from typing import Annotated
 from scopes.cli.import_runner import (
     collect_sources,
     explain_interrupt,
-    import_or_repeat,
+    import_and_describe,
     list_found,
     note_imported_files,
     projects_to_import,
@@ -85,7 +85,7 @@ def _import(invocation: Invocation, paths: list[str], options: ImportOptions, *,
         if paths or not taken:
             raise
         return invocation.show(Imported(sources=(), conversations=(), notes=(Note(error.message, error.hint),)))
-    note_imported_files(invocation, result := import_or_repeat(invocation, collected, options))
+    note_imported_files(invocation, result := import_and_describe(invocation, collected, options))
     return invocation.show(result.reported() if report else replace(result, with_details=invocation.verbose))
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import multiprocessing
 import os
 import signal
+import sys
+import time
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 
@@ -12,24 +17,29 @@ import pytest
 
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Inaccessible, Invalid
-from scopes.importers import import_groups
+from scopes.history.messages import read_message
+from scopes.ids import Oid
 from scopes.importers import import_source as import_module
+from scopes.importers import import_sources as pipeline
 from scopes.importers.formats.base import Source
+from scopes.importers.workers import count_workers, walk_results
 from scopes.secret_scan import prefilter
-from scopes.secrets import count
+from scopes.secrets import count as secret_count
 from scopes.store.config import Setting
 from scopes.store.objects import read_commit
 from scopes.store.packs import PackWriter
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
-from tests.support.store import FAST, git, make_store
+from tests.support.fork_server import DEVNULL, StartedProgram
+from tests.support.store import FAST, ROOT, assert_sound, git, make_store, open_store
 
 LONG = "The same long answer of an agent. " * 40
 
 
 @pytest.fixture(autouse=True)
 def small_imports_have_workers(monkeypatch):
-    monkeypatch.setattr(import_groups, "BYTES_PER_WORKER", 1)
+    monkeypatch.setattr(pipeline, "BYTES_PER_WORKER", 1)
+    monkeypatch.setattr(pipeline, "BYTES_PER_TASK", 1)
 
 
 def store_of(tmp_path, workers, name=None):
@@ -107,15 +117,15 @@ def test_any_number_of_workers_gives_the_same_refs_and_the_same_result(tmp_path)
 def test_messages_that_a_worker_has_not_searched_for_secrets_are_in_a_note(tmp_path, monkeypatch, workers):
     """Without RE2 only the beginning of an import is searched; with workers nobody was told that."""
     monkeypatch.setattr(prefilter, "_by_re2", cache(lambda: None))
-    monkeypatch.setattr(count, "_SLOW_BYTES", 1000)
+    monkeypatch.setattr(secret_count, "_SLOW_BYTES", 1000)
     sources = [
         write_transcript(tmp_path / f"s{n}.jsonl", *session_records(f"s{n}", f"{'word' * 100 * n} w{n}"))
         for n in range(4)
     ]
     done = import_demo(store_of(tmp_path, workers), *sources)
-    assert [note for note in done.notes if note == count.NOT_SCANNED] == [count.NOT_SCANNED]
+    assert [note for note in done.notes if note == secret_count.NOT_SCANNED] == [secret_count.NOT_SCANNED]
     short = import_demo(store_of(tmp_path, workers, "short"), sources[0])
-    assert count.NOT_SCANNED not in short.notes
+    assert secret_count.NOT_SCANNED not in short.notes
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -168,15 +178,15 @@ def test_a_source_that_cannot_be_read_costs_that_source_alone(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("options", [{"strict": True}, {"title": "One title"}])
-def test_a_refused_import_with_workers_leaves_nothing(tmp_path, options):
+def test_a_refused_import_with_workers_moves_no_ref(tmp_path, options):
     repository = store_of(tmp_path, 3)
     with pytest.raises((CannotImport, Invalid)):
         import_demo(repository, *write_sources(tmp_path / "sources")[:-1], **options)
-    assert (repository.list_refs(), packs(repository)) == ({}, [])
+    assert (repository.list_refs(), temporary_files(repository)) == ({}, [])
 
 
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_worker_leaves_nothing_and_the_next_import_is_complete(tmp_path, monkeypatch, deadly):
+def test_a_killed_worker_moves_no_ref_and_the_next_import_is_complete(tmp_path, monkeypatch, deadly):
     sources = write_sources(tmp_path / "sources")
     repository, other = store_of(tmp_path, 3), store_of(tmp_path, 1)
     original = import_module.write_source_record
@@ -188,9 +198,9 @@ def test_a_killed_worker_leaves_nothing_and_the_next_import_is_complete(tmp_path
 
     with monkeypatch.context() as patched:
         patched.setattr(import_module, "write_source_record", write)
-        with pytest.raises(Inaccessible, match="worker process of the import was killed; nothing was imported"):
+        with pytest.raises(Inaccessible, match="a worker process was killed; nothing was stored"):
             import_demo(repository, *sources)
-    assert (repository.list_refs(), packs(repository)) == ({}, [])
+    assert repository.list_refs() == {}
     import_demo(repository, *sources)
     import_demo(other, *sources)
     assert refs_of(repository) == refs_of(other)
@@ -214,6 +224,133 @@ def test_a_full_disk_in_a_worker_is_reported_and_moves_no_ref(tmp_path, monkeypa
 
 
 def test_few_bytes_are_imported_without_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr(import_groups, "BYTES_PER_WORKER", 4 << 20)
-    monkeypatch.setattr(import_groups, "WorkerPool", None)
+    monkeypatch.setattr(pipeline, "BYTES_PER_WORKER", 4 << 20)
+    monkeypatch.setattr(pipeline, "walk_results", None)
     assert import_demo(store_of(tmp_path, 4), *write_sources(tmp_path / "sources")).operation is not None
+
+
+def test_an_import_that_is_stopped_keeps_the_sessions_that_are_whole(tmp_path):
+    """The next one goes on; with one process, and with several."""
+    sources = write_sources(tmp_path / "sources")
+    expected = store_of(tmp_path, 1, "whole")
+    import_demo(expected, *sources)
+    signals = [signal.SIGINT, signal.SIGINT]
+
+    def interrupt(_):
+        if len(signals) > left:
+            os.kill(os.getpid(), signals.pop())
+
+    for workers in (1, 2):
+        repository, left = store_of(tmp_path, workers), len(signals) - 1
+        done = import_demo(repository, *sources, on_progress=interrupt)
+        assert (done.exit_code, done.stopped + len(done.sources)) == (130, len(sources) - 1)
+        assert 0 < len(done.conversations) <= len(done.sources) < len(sources) - 1
+        assert done.sentence[-1].startswith(f"stopped after {len(done.sources)} of")
+        check_store(repository)
+        import_demo(repository, *sources)
+        texts = [
+            {read_message(store, Oid(oid)).id for oid in store.list_refs("refs/heads/").values()}
+            for store in (repository, expected)
+        ]
+        assert texts[0] == texts[1]
+
+
+# The processes
+
+
+def test_results_come_as_they_are_done_and_errors_are_raised_here():
+    assert sorted(walk_results(lambda number: number * 2, 5, 3)) == [0, 2, 4, 6, 8]
+    assert list(walk_results(lambda number: number, 0, 2)) == []
+    for error in (MemoryError(), SystemExit(3), CannotImport("x", hint="y")):
+        with pytest.raises(type(error)):
+            list(walk_results(lambda number, error=error: throw(error), 3, 2))
+    with pytest.raises(Inaccessible, match="was killed"):
+        list(walk_results(os._exit, 3, 2))
+    assert multiprocessing.active_children() == []
+
+
+def throw(error):
+    raise error
+
+
+def test_a_run_that_is_left_early_ends_its_workers():
+    began = time.monotonic()
+    with closing(walk_results(lambda number: time.sleep(60 * (number > 0)), 10, 3)) as results:
+        next(results)
+    assert time.monotonic() - began < 10
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_that_cannot_be_started_is_a_plain_error(monkeypatch):
+    """As with `ulimit -u`."""
+    monkeypatch.setattr(os, "fork", lambda: throw(OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))))
+    with pytest.raises(Inaccessible, match="cannot start a worker") as raised:
+        list(walk_results(lambda number: number, 3, 2))
+    assert raised.value.hint == "set scopes.importWorkers to 1"
+
+
+@pytest.mark.parametrize(("asked", "count"), [("1", 1), ("3", 3), ("64", 64), ("1000", 64)])
+def test_the_number_of_workers_is_the_setting_within_limits(tmp_path, asked, count):
+    setting = Setting("scopes.importWorkers", asked, "flag")
+    assert count_workers(make_store(tmp_path / "s.git", {**FAST, "scopes.importworkers": setting})) == count
+
+
+def test_without_a_setting_there_are_no_more_workers_than_processors(tmp_path, monkeypatch):
+    repository = make_store(tmp_path / "s.git")
+    for processors, count in ((1, 1), (2, 2), (64, 4)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=processors: set(range(n)), raising=False)
+        monkeypatch.setattr(sys, "platform", "linux")
+        assert count_workers(repository) == count
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert count_workers(repository) == 1
+
+
+IMPORT = """
+import signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it, and children inherit that
+from scopes.importers import import_sources as pipeline, import_source
+from scopes.store.config import Setting
+from tests.importers.demo_format import DemoFormat
+from scopes.importers.formats.base import Source
+from scopes.importers.import_sources import ImportOptions, import_sources
+from tests.support.store import FAST, open_store
+import os
+pipeline.BYTES_PER_WORKER = pipeline.BYTES_PER_TASK = 1
+def wait(*arguments, **named):
+    os.write(1, b"%d\\n" % os.getpid())
+    time.sleep(60)
+import_source.write_source_record = wait
+setting = Setting("scopes.importWorkers", "2", "flag")
+repository = open_store(sys.argv[1], {**FAST, "scopes.importworkers": setting})
+sources = [Source(path, os.path.getsize(path)) for path in sys.argv[2:]]
+import_sources(repository, sources, (DemoFormat(),), ImportOptions(), on_progress=lambda _: None)
+"""
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("to_all", [True, False], ids=["as Ctrl-C", "to the parent alone"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_an_interrupted_import_leaves_no_process_and_a_store_that_can_be_used(tmp_path, number, to_all):
+    """A terminal sends Ctrl-C to all processes; a supervisor signals the parent only."""
+    sources = [write_transcript(tmp_path / f"s{n}.jsonl", *session_records(f"s{n}", "a b c")) for n in range(6)]
+    store = make_store(tmp_path / "store.git").path
+    words = [store, *(source.path for source in sources)]
+    with StartedProgram(IMPORT, words, os.environ, stderr=DEVNULL, new_session=True, cwd=ROOT) as parent:
+        pids = [int(parent.stdout.readline()) for _ in range(2)]
+        (os.killpg if to_all else os.kill)(parent.pid, number)
+        assert parent.wait(20) != 0
+    deadline = time.monotonic() + 20
+    while any(map(is_running, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(is_running, pids))
+    repository = open_store(store)
+    assert repository.list_refs() == {}
+    assert len(import_demo(repository, *sources).conversations) == 6
+    assert_sound(repository)
