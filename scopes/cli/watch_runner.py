@@ -21,6 +21,7 @@ from scopes.cli.import_runner import (
 from scopes.cli.invocation import Invocation
 from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesError
 from scopes.history.sessions import WATCH
+from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.base import SNIFF_BYTES, UNKNOWN_FORMAT
 from scopes.importers.formats.registry import FORMATS
@@ -127,7 +128,7 @@ class WatchRun:
         pause = RETRY_SECONDS
         while not self._stopped:
             try:
-                imported = run_apart(self._import_present)
+                imported = run_apart(self._import_and_prepare)
             except (Busy, Inaccessible) as error:
                 self._output.note(Note(f"{error.message}; it is tried again in {pause:.0f} seconds", error.hint))
                 with suppress(Empty):
@@ -141,6 +142,15 @@ class WatchRun:
             else:
                 yield from self._report(imported)
                 return
+
+    def _import_and_prepare(self) -> Imported | None:
+        """Import what is there, and read in the same process by what later sessions find their conversations."""
+        imported = self._import_present()
+        repository = self._invocation.find_repository(create=True)
+        if repository is not None:
+            with suppress(ScopesError):  # the import of a session will report it
+                list_conversation_roots(repository, self._invocation.index_directory)
+        return imported
 
     def _report(self, imported: Imported | None) -> Iterator[SourceRecorded]:
         """Print the notes of the import of what is there, and yield what it has recorded."""

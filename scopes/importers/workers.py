@@ -14,10 +14,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Final, TypeVar
 
-from scopes.errors import Inaccessible
+from scopes.errors import Inaccessible, ScopesError
 from scopes.store.repository import Repository
 
 Item = TypeVar("Item")
@@ -30,6 +31,8 @@ _ITEMS_PER_TASK: Final = 5  # a message for each item takes as long as opening a
 _GARBAGE_THRESHOLDS: Final = 50_000, 20, 50  # records have no reference cycles; Python's 700 cost 7 % of the time
 _DEFERRED: Final = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _POLL_SECONDS: Final = 0.2
+_WHY_KILLED: Final = "run the command again; if memory is short, set scopes.importWorkers to 1"
+_FORK: Final = multiprocessing.get_context("fork")
 
 
 def count_workers(repository: Repository) -> int:
@@ -76,31 +79,31 @@ def walk_results(
     lifeline, end = os.pipe()
     others, processes = set(multiprocessing.active_children()), set[BaseProcess]()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)  # until the processes ignore Ctrl-C
-    executor = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("fork"), initializer=_begin, initargs=(work, lifeline, end, mask)
-    )
+    executor = None
     try:
-        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about threads of the caller
-            waiting = {executor.submit(_call, number) for number in range(count)}
-        processes = set(multiprocessing.active_children()) - others
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        try:
+            executor = ProcessPoolExecutor(workers, _FORK, initializer=_begin, initargs=(work, lifeline, end, mask))
+            with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about threads of the caller
+                waiting = {executor.submit(_call, number) for number in range(count)}
+        except OSError as error:  # the limit of processes, memory or open files
+            text = f"cannot start a worker process: {error.strerror}; nothing was stored"
+            raise Inaccessible(text, hint="set scopes.importWorkers to 1") from error
+        finally:
+            processes |= set(multiprocessing.active_children()) - others
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         while waiting and not is_stopped():
             done, waiting = wait(waiting, _POLL_SECONDS, FIRST_COMPLETED)
             for future in done:
                 yield future.result()
     except BrokenProcessPool as error:
-        hint = "run the command again; if memory is short, set scopes.importWorkers to 1"
-        raise Inaccessible("a worker process was killed; nothing was stored", hint=hint) from error
-    except BlockingIOError as error:  # the limit of processes
-        text = f"cannot start a worker process: {error.strerror}; nothing was stored"
-        raise Inaccessible(text, hint="set scopes.importWorkers to 1") from error
+        raise Inaccessible("a worker process was killed; nothing was stored", hint=_WHY_KILLED) from error
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        processes |= set(multiprocessing.active_children()) - others
         for process in processes:
             process.kill()
-        executor.shutdown(cancel_futures=True)
+        if executor is not None:
+            executor.shutdown(cancel_futures=True)
         for process in processes:
+            process.join()
             clean_up(process.pid or 0)
         os.close(lifeline)
         os.close(end)
@@ -129,13 +132,35 @@ def run_apart(work: Callable[[], Found]) -> Found:
     """Return what `work` returns; where processes can be forked it is done in one, whose memory is freed with it.
 
     Raises:
-        Inaccessible: the process was killed.
-        Exception: what `work` raised.
+        Inaccessible: the process was killed, or has failed.
+        ScopesError, OSError: what `work` raised.
     """
     if sys.platform != "linux":
         return work()
-    [found] = walk_results(lambda _: work(), 1, 1)
-    return found
+    reader, writer = _FORK.Pipe(duplex=False)
+    process = _FORK.Process(target=_send_result, args=(work, writer))
+    process.start()
+    writer.close()
+    try:
+        found, error = reader.recv()
+    except EOFError:
+        raise Inaccessible("a worker process was killed", hint=_WHY_KILLED) from None
+    finally:
+        process.join()
+        reader.close()
+    if error is not None:
+        raise error
+    result: Found = found
+    return result
+
+
+def _send_result(work: Callable[[], Any], writer: Connection) -> None:
+    found: tuple[Any, Exception | None]
+    try:
+        found = work(), None
+    except (ScopesError, OSError) as error:
+        found = None, error
+    writer.send(found)
 
 
 _WORK: list[Callable[[int], Any]] = []  # of this process, if it is a worker

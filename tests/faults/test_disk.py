@@ -202,9 +202,7 @@ def test_an_import_of_one_session_stopped_by_a_signal_leaves_nothing(store, numb
     _, err = importing.communicate(timeout=30)
     assert importing.returncode == (INTERRUPTED if number == signal.SIGINT else -number)
     assert "Traceback" not in err
-    nothing = (
-        "error: interrupted: nothing was imported\nhint: no session was whole yet; repeat the command"
-    )
+    nothing = "error: interrupted: nothing was imported\nhint: no session was whole yet; repeat the command"
     assert (nothing in err) == (number == signal.SIGINT)
     listed = json.loads(scopes(store, "conv", "list", "--json"))
     assert [entry["id"] for entry in listed["conversations"]] == ["conv-001"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import pytest
 
@@ -15,7 +14,7 @@ from scopes.importers.expand import find_folder_of
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
-from scopes.importers.repeated_import import prepare_repeated
+from scopes.importers.stat_cache import _read_status
 from scopes.importers.verify_source import verify_source
 from tests.importers.databases import (
     LLM_RESPONSES,
@@ -234,15 +233,10 @@ def test_links_in_a_folder_are_not_followed(tmp_path, database):
 
 def test_a_changed_log_means_a_changed_database(database, tmp_path):
     (tmp_path / "opencode.db-wal").write_bytes(b"")
-    big = replace(source_at(database), size=2 << 20)
-
-    def inputs():
-        return prepare_repeated(str(tmp_path), [big], [], [], view="text").inputs
-
-    before = inputs()
-    assert inputs() == before
+    before = _read_status(source_at(database))
+    assert _read_status(source_at(database)) == before
     (tmp_path / "opencode.db-wal").write_bytes(b"x")
-    assert inputs() != before
+    assert _read_status(source_at(database)) != before
 
 
 def test_a_file_is_a_record_of_the_folder_around_it(tmp_path):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scopes.conversation.branch import rewind
 from scopes.conversation.new_rename_delete import delete, rename_conversation
 from scopes.conversation.undo import undo
-from scopes.errors import Corrupt, ScopesError
+from scopes.errors import ScopesError
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.importers import conversation_roots, import_sources, kept_for_later, shared_prefix
+from scopes.importers import conversation_roots, shared_prefix
 from scopes.store.refs import META
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
@@ -101,47 +101,6 @@ def test_with_an_index_each_conversation_and_source_is_read_once(many, tmp_path,
     assert len(sources_read) == 2
 
 
-def test_what_was_read_before_is_not_read_by_the_import_of_a_new_session(many, tmp_path, looked_at, sources_read):
-    """A watch does so in the process of its first import, so that its own memory stays small."""
-    index = str(tmp_path / "index")
-    shared_prefix.keep_what_sessions_are_compared_with(many, index)
-    assert (len(set(looked_at)), len(set(sources_read))) == (8, 8)
-    looked_at.clear()
-    sources_read.clear()
-    import_demo(many, transcript(tmp_path, "n1", "x y"), index_directory=index)
-    assert (looked_at, sources_read) == ([], [])
-
-
-def test_an_import_of_many_sessions_keeps_what_the_first_new_one_is_compared_with(
-    repository, tmp_path, looked_at, sources_read, monkeypatch
-):
-    monkeypatch.setattr(kept_for_later, "MANY_CONVERSATIONS", 8)
-    index = str(tmp_path / "index")
-    import_demo(repository, *(transcript(tmp_path, f"s{n}", "a b") for n in range(8)), index_directory=index)
-    looked_at.clear()
-    sources_read.clear()
-    done = import_demo(repository, transcript(tmp_path, "n1", "x y"), index_directory=index)
-    assert (done.conversations[0].id, looked_at, sources_read) == ("conv-009", [], [])
-
-
-def test_an_import_of_a_few_sessions_ends_without_that(many, tmp_path, sources_read, monkeypatch):
-    monkeypatch.setattr(kept_for_later, "MANY_CONVERSATIONS", 3)
-    sources = [transcript(tmp_path, f"s{number}", "a b c") for number in range(8)]  # grown, not new
-    import_demo(many, *sources, index_directory=str(tmp_path / "index"))
-    assert sources_read == []
-
-
-def test_a_damaged_conversation_does_not_fail_an_import_that_has_succeeded(repository, tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_for_later, "MANY_CONVERSATIONS", 1)
-
-    def fail(*_):
-        raise Corrupt("the metadata of a branch is damaged")
-
-    monkeypatch.setattr(kept_for_later, "keep_what_sessions_are_compared_with", fail)
-    done = import_demo(repository, transcript(tmp_path, "s1", "a"), index_directory=str(tmp_path / "index"))
-    assert done.operation is not None
-
-
 def test_a_copy_joins_what_another_import_has_stored_since(repository, tmp_path):
     index = str(tmp_path / "index")
     sources = [timed(tmp_path, name, words) for name, words in (("s1", "a b c"), ("s2", "x y"), ("s3", "a b d"))]
@@ -158,14 +117,6 @@ def timed(tmp_path, name, words):
     for number, record in enumerate(records[1:]):
         record["time"] = f"2026-02-01T10:00:{number:02}.137Z"
     return write_transcript(tmp_path / f"{name}.jsonl", *records)
-
-
-def test_small_imports_do_not_read_all_refs_for_a_result_that_nobody_keeps(many, tmp_path, monkeypatch):
-    def refuse(*_):
-        raise AssertionError("all refs were read")
-
-    monkeypatch.setattr(import_sources, "read_store_state", refuse)
-    assert len(import_demo(many, transcript(tmp_path, "new", "x")).conversations) == 1
 
 
 STEPS = st.lists(
