@@ -157,10 +157,7 @@ MEMORY = "Remember"
 AGREE = "Agree"
 STORE = "The store"
 
-EXPORTS = (
-    "md", "markdown", "html", "json", "jsonl", "openai", "atif", "otel", "a2a", "parquet", "original", "agent-trace",
-    "git-ai",
-)  # fmt: skip
+EXPORTS = ("md", "markdown", "html", "json", "jsonl", "openai", "atif", "otel", "original", "agent-trace", "git-ai")
 
 TABLE = Table(
     commands=(

@@ -18,8 +18,7 @@ from scopes.clock import in_seconds
 from scopes.conversation.show import BranchRow
 from scopes.exporters.json_export import utf8
 from scopes.exporters.markdown_escape import code_block, code_span, escape_block, escape_html, escape_inline
-from scopes.exporters.selection import BranchSlice, ExportSelection
-from scopes.exporters.transcript import Transcript, read_transcript
+from scopes.exporters.selection import BranchSlice, ExportSelection, Transcript, read_transcript
 from scopes.history.messages import MessageHeader, latest, read_body
 from scopes.merge.lanes import lane_changes
 from scopes.model.message import FileTouch, Message, Part

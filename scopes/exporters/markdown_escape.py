@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-
-from scopes.exporters.markdown_blocks import CodeLineScanner
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _NEEDS_ESCAPING = re.compile(r"[<\r]|\]:|```|~~~")
+_MAY_BE_CODE = re.compile(r"```|~~~|    |\t")
+DEEPEST: Final = 16  # containers: the parser drops text at its own limit of 20
 _TICKS = re.compile(r"`+")
 _ESCAPES = {"<": "&lt;", r"\<": "&lt;", "]:": r"]\:"}
 _URL_MARKS = ("://", "www.")
@@ -37,26 +39,61 @@ def escape_block(text: str) -> str:
     """Escape a text of several lines so that it cannot affect other parts of the document; change little else."""
     if _NEEDS_ESCAPING.search(text) is None:
         return text
-    scanner = CodeLineScanner()
+    lines = _LINE_END.split(text)
+    code = _find_code(lines) if _MAY_BE_CODE.search(text) else _Code()
+    if code is None:
+        return code_block(text)
     escaped: list[str] = []
     paragraph: list[str] = []  # adjacent text lines, which may form one paragraph
-    for line in _LINE_END.split(text):
-        kind = scanner.read(line)
-        if scanner.too_deep:
-            return code_block(text)
-        if kind == "text" and line.strip(" \t>"):
+    for number, line in enumerate(lines):
+        if number not in code.lines and line.strip(" \t>"):
             paragraph.append(line)
             continue
         escaped += _escape_paragraph(paragraph)
         paragraph = []
-        if kind == "text":
-            escaped.append(line.rstrip(" \t"))
+        if number in code.lines:
+            escaped.append(line.replace("|", "&#124;") if number in code.openings else line)
         else:
-            escaped.append(line.replace("|", "&#124;") if kind == "opening" else line)
+            escaped.append(line.rstrip(" \t"))
     escaped += _escape_paragraph(paragraph)
-    if scanner.closing is not None:
-        escaped[-1:] = [*filter(None, escaped[-1:]), scanner.closing]
+    if code.closing is not None:
+        escaped[-1:] = [*filter(None, escaped[-1:]), code.closing]
     return "\n".join(escaped)
+
+
+class _Code(NamedTuple):
+    """The numbers of the lines of code, and of those that open a fence; the line that closes a fence left open."""
+
+    lines: frozenset[int] = frozenset()
+    openings: frozenset[int] = frozenset()
+    closing: str | None = None
+
+
+def _find_code(lines: Sequence[str]) -> _Code | None:
+    """Return where a CommonMark parser finds the code of a text; None if blocks are nested deeper than it reads.
+
+    An indented line that begins with a quote mark counts as text, because not every reader treats it as code.
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).disable(["inline", "reference"], ignoreInvalid=True)
+    tokens = parser.parse("\n".join(lines))
+    if max((token.level for token in tokens), default=0) > DEEPEST:
+        return None
+    code: set[int] = set()
+    openings: set[int] = set()
+    closing = None
+    for token in tokens:
+        first, end = token.map or (0, 0)
+        if token.type == "code_block":
+            code |= {number for number in range(first, end) if not lines[number].lstrip(" \t").startswith(">")}
+        elif token.type == "fence":
+            code |= set(range(first, end))
+            openings.add(first)
+            is_open = len(token.content.removesuffix("\n").split("\n")) * bool(token.content) > end - first - 2
+            before = lines[first].partition(token.markup)[0]
+            closing = before + token.markup if is_open and not before.strip(" \t") and not any(lines[end:]) else None
+    return _Code(frozenset(code), frozenset(openings), closing)
 
 
 def escape_inline(text: str) -> str:

@@ -2,20 +2,23 @@
 
 Amended messages have their new text. Left out are retracted messages with the results of their calls, the messages that
 amend or retract, and what the format cannot represent: reasoning, file references, raw parts, and the documents of
-typed messages that also have a text. A conversation that was imported from this format keeps what only this format has:
-the developer role, names, images in any role, arguments that are not JSON. Merged branches are between system messages
-that name them and say what both sides did.
+typed messages that also have a text. Merged branches are between messages that name them and say what both sides did.
+
+An interface of a model refuses a list that breaks its rules: each call has one result, directly behind its answer; a
+result without a call is a text; system messages come first, later ones are of the user; messages of the same role and
+name in a row are one. A conversation that was imported from this format is exported as it was, with the developer role,
+names, images in any role, arguments that are not JSON, and calls that wait for a result.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from scopes.exporters.current_messages import walk_current
 from scopes.exporters.json_export import json_text, utf8
-from scopes.exporters.selection import ExportSelection
+from scopes.exporters.selection import ExportSelection, walk_current
 from scopes.model.message import Message, Part, payload_key
 from scopes.store.repository import Repository
 
@@ -24,6 +27,8 @@ _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME_LENGTH = 64
 _OPENAI_SOURCE = "openai-messages"  # the source format of a conversation imported from such a list
 _UNNAMED = frozenset({"user", "tool", _OPENAI_SOURCE})  # authors that the import gives to messages without a name
+NO_RESULT = "[no result recorded]"
+_MAX_WAITING = 64  # entries between a call and its result
 _URL_PREFIXES = ("data:", "http://", "https://")
 
 
@@ -31,12 +36,88 @@ def write_openai(repository: Repository, selection: ExportSelection) -> Iterator
     """Yield one JSON array with one message per line; authors are named if several have the same role."""
     named_kinds = _kinds_with_several_authors(selection)
     from_openai = selection.view.source == _OPENAI_SOURCE
+    messages = walk_current(repository, selection)
+    entries = (
+        entry
+        for message in messages
+        for entry in _entries(message, named=message.author.kind in named_kinds, from_openai=from_openai)
+    )
     separator = "[\n"
-    for message in walk_current(repository, selection):
-        for entry in _entries(message, named=message.author.kind in named_kinds, from_openai=from_openai):
-            yield utf8(separator + json_text(entry))
-            separator = ",\n"
+    for entry in entries if from_openai else _join_roles(_answer_calls(entries)):
+        yield utf8(separator + json_text(entry))
+        separator = ",\n"
     yield b"[]\n" if separator == "[\n" else b"\n]\n"
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An entry, the results of its calls so far, and the ids of those that have none."""
+
+    entry: dict[str, Any]
+    open_calls: set[str]
+    results: list[dict[str, Any]] = field(default_factory=list)
+
+    def finish(self) -> Iterator[dict[str, Any]]:
+        """Yield the entry and a result for each of its calls, in the order of the calls."""
+        yield self.entry
+        found = {result["tool_call_id"]: result for result in self.results}
+        for call in self.entry.get("tool_calls", ()):
+            yield found.get(call["id"]) or {"role": "tool", "tool_call_id": call["id"], "content": NO_RESULT}
+
+
+def _answer_calls(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield entries with a result for each call behind it; a call waits until a prompt or some entries have come."""
+    waiting: list[_Waiting] = []
+    for number, entry in enumerate(entries):
+        if entry["role"] == "tool":
+            call_id = entry.get("tool_call_id")
+            owner = next((each for each in waiting if call_id in each.open_calls), None)
+            if owner is not None:
+                owner.open_calls.discard(call_id)
+                owner.results.append(entry)
+            else:
+                waiting.append(_Waiting(_without_call(entry), set()))
+        else:
+            if entry["role"] == "user" or len(waiting) > _MAX_WAITING:
+                yield from (each for waited in waiting for each in waited.finish())
+                waiting = []
+            calls = entry.get("tool_calls", ())
+            names = [call.get("id") for call in calls]
+            for place, call in enumerate(calls):
+                if call.get("id") is None or call["id"] in names[:place]:
+                    call["id"] = f"call-{number}-{place}"
+            waiting.append(_Waiting(entry, {call["id"] for call in calls}))
+        while waiting and not waiting[0].open_calls:
+            yield from waiting.pop(0).finish()
+    yield from (each for waited in waiting for each in waited.finish())
+
+
+def _without_call(entry: dict[str, Any]) -> dict[str, Any]:
+    content = entry["content"]
+    text = content if isinstance(content, str) else "\n".join(block["text"] for block in content)
+    return {"role": "user", "content": f"[result of a call that is not recorded]\n{text}"}
+
+
+def _join_roles(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield entries with system ones at the beginning only, and those of one role and name in a row as one."""
+    last: dict[str, Any] | None = None
+    for entry in entries:
+        if entry["role"] == "system" and last is not None and last["role"] != "system":
+            entry["role"] = "user"
+        if last is None:
+            last = entry
+        elif entry["role"] != "tool" and all(last.get(key) == entry.get(key) for key in ("role", "name")):
+            last["content"] = _content([*_as_blocks(last["content"]), *_as_blocks(entry["content"])])
+            last |= {"tool_calls": entry["tool_calls"]} if "tool_calls" in entry else {}
+        else:
+            yield last
+            last = entry
+    if last is not None:
+        yield last
+
+
+def _as_blocks(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
 
 
 def _kinds_with_several_authors(selection: ExportSelection) -> set[str]:

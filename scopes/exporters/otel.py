@@ -9,16 +9,16 @@ recorded, so only `invoke_agent` has input messages: those of its turn.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final
 
 from scopes import __version__
 from scopes.clock import parse_time
-from scopes.exporters.current_messages import walk_with_heads
 from scopes.exporters.json_export import json_text, utf8
-from scopes.exporters.otel_spans import Span, span_id, trace_id
-from scopes.exporters.otel_values import attribute, describe_answer, output_message, result_text, text_parts, value_text
-from scopes.exporters.selection import BranchSlice, ExportSelection
-from scopes.model.message import Message, Part
+from scopes.exporters.selection import BranchSlice, ExportSelection, walk_with_heads
+from scopes.history.activity import Tokens, tokens_of
+from scopes.model.message import Message, Part, payload_key
 from scopes.model.tools import is_refused, tool_name
 from scopes.store.repository import Repository
 
@@ -26,6 +26,19 @@ _MOST_SPANS: Final = 200  # in one line
 _MOST_INPUTS: Final = 50  # messages of a turn that `invoke_agent` names
 _ROLES: Final = {"human": "user", "system": "system", "injected": "system"}
 _CALLERS: Final = frozenset({"human"})
+_PROVIDERS: Final = {
+    "claude": "anthropic", "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "codex": "openai",
+    "gemini": "gcp.gemini", "grok": "x_ai", "deepseek": "deepseek", "mistral": "mistral_ai", "codestral": "mistral_ai",
+    "command": "cohere",
+}  # fmt: skip
+_UNKNOWN: Final = "unknown"  # the provider is a required attribute
+_FINISH_REASONS: Final = {
+    "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_call",
+    "tool_calls": "tool_call", "refusal": "content_filter",
+}  # fmt: skip
+_KINDS: Final = {"internal": 1, "client": 3}
+_ERROR: Final = 2
+_TRACE_DIGITS, _SPAN_DIGITS = 32, 16
 
 
 def write_otel(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
@@ -176,3 +189,140 @@ def _failure(part: Part) -> str | None:
     if part.fields.get("is_error") is True or code not in (None, 0):
         return "error" if code in (None, 0) else f"exit code {code}"
     return None
+
+
+@dataclass(slots=True)
+class Span:
+    """A span; `start` and `end` are nanoseconds since 1970."""
+
+    trace: str
+    id: str
+    start: int
+    end: int = 0
+    parent: str | None = None
+    name: str = ""
+    kind: str = "internal"
+    failure: str | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def set(self, name: str, value: Any) -> None:
+        """Set an attribute; None sets nothing."""
+        if value is not None:
+            self.attributes[name] = value
+
+    def get(self, name: str) -> Any:
+        """Return an attribute; None if there is none."""
+        return self.attributes.get(name)
+
+    def fail(self, failure: str | None) -> None:
+        """Mark the span as failed, unless `failure` is None."""
+        if failure is not None:
+            self.failure = failure
+            self.set("error.type", failure)
+
+    def document(self) -> dict[str, Any]:
+        """Return the span as OTLP JSON."""
+        document: dict[str, Any] = {"traceId": self.trace, "spanId": self.id}
+        if self.parent is not None:
+            document["parentSpanId"] = self.parent
+        document |= {
+            "name": self.name,
+            "kind": _KINDS[self.kind],
+            "startTimeUnixNano": str(max(self.start, 0)),
+            "endTimeUnixNano": str(max(self.end, self.start, 0)),
+            "attributes": [attribute(name, value) for name, value in self.attributes.items()],
+        }
+        return document if self.failure is None else {**document, "status": {"code": _ERROR, "message": self.failure}}
+
+
+def trace_id(*names: str) -> str:
+    """Return the same id for the same names."""
+    return _digits(names, _TRACE_DIGITS)
+
+
+def span_id(*names: str) -> str:
+    """Return the same id for the same names."""
+    return _digits(names, _SPAN_DIGITS)
+
+
+def _digits(names: tuple[str, ...], length: int) -> str:
+    return sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
+def attribute(name: str, value: Any) -> dict[str, Any]:
+    """Return an attribute as OTLP JSON: integers are text there."""
+    if isinstance(value, bool):
+        held: dict[str, Any] = {"boolValue": value}
+    elif isinstance(value, int):
+        held = {"intValue": str(value)}
+    elif isinstance(value, list):
+        held = {"arrayValue": {"values": [{"stringValue": str(each)} for each in value]}}
+    else:
+        held = {"stringValue": str(value)}
+    return {"key": name, "value": held}
+
+
+def describe_answer(message: Message) -> dict[str, Any]:
+    """Return the model, the provider, the reason of the end, and the tokens of an answer; input includes cached tokens.
+
+    What is not known is None.
+    """
+    tokens = tokens_of(message) or Tokens()
+    return {
+        "gen_ai.provider.name": _provider(message.model),
+        "gen_ai.request.model": message.model,
+        "gen_ai.response.model": message.model,
+        "gen_ai.response.finish_reasons": None if message.stop_reason is None else [_finish_reason(message)],
+        "gen_ai.usage.input_tokens": tokens.input,
+        "gen_ai.usage.output_tokens": tokens.output,
+        "gen_ai.usage.cache_read.input_tokens": tokens.cache_read,
+        "gen_ai.usage.cache_creation.input_tokens": tokens.cache_write,
+        "gen_ai.usage.reasoning.output_tokens": tokens.reasoning,
+    }
+
+
+def _provider(model: str | None) -> str:
+    name = (model or "").rpartition("/")[2].lower()
+    return next((provider for start, provider in _PROVIDERS.items() if name.startswith(start)), _UNKNOWN)
+
+
+def _finish_reason(message: Message) -> str:
+    has_calls = any(part.type == "tool_call" for part in message.parts)
+    reason = message.stop_reason
+    return _FINISH_REASONS.get(reason, reason) if reason is not None else "tool_call" if has_calls else "stop"
+
+
+def output_message(message: Message, *, texts_only: bool = False) -> dict[str, Any]:
+    """Return an answer as the conventions have it; without a recorded reason, one that has calls ended for them."""
+    parts = text_parts(message) if texts_only else list(_parts(message))
+    return {"role": "assistant", "parts": parts, "finish_reason": _finish_reason(message)}
+
+
+def text_parts(message: Message) -> list[dict[str, Any]]:
+    """Return the texts of a message; a typed document replaces a missing text."""
+    texts = [part.text for part in message.parts if part.type == "text" and part.text]
+    if message.payload is not None and not texts:
+        texts = [json_text({payload_key(message.kind): message.payload})]
+    return [{"type": "text", "content": text} for text in texts]
+
+
+def _parts(message: Message) -> Iterator[dict[str, Any]]:
+    yield from (
+        {"type": "reasoning", "content": part.text} for part in message.parts if part.type == "reasoning" and part.text
+    )
+    yield from text_parts(message)
+    for part in message.parts:
+        if part.type == "tool_call":
+            call_id = part.fields.get("call_id")
+            arguments = part.fields.get("input", part.fields.get("input_text"))
+            yield {"type": "tool_call", "id": call_id, "name": tool_name(part), "arguments": arguments}
+
+
+def result_text(part: Part) -> str | None:
+    """Return an output as text, or as JSON if it is none."""
+    return value_text(part.fields.get("output", part.fields.get("output_text")))
+
+
+def value_text(value: Any) -> str | None:
+    """Return a text as it is, and any other value as JSON; None for nothing."""
+    return value if value is None or isinstance(value, str) else json_text(value)

@@ -1,20 +1,38 @@
-"""Choose the messages of an export: the history of one revision, or of every branch, each message once."""
+"""Choose the messages of an export, and walk them as they read now.
+
+A selection is the history of one revision, or of every branch, each message once. Formats for programs get current
+messages: with amendments applied, without what was retracted, and merged branches between system messages that name
+them and say what both sides did. Transcripts to read (`markdown` and `html`) show all, and mark what was amended.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from scopes.conversation.show import BranchRow, ConversationView, show
-from scopes.history.messages import MessageHeader, header_of, is_root
+from scopes.history.messages import (
+    Amendment,
+    MessageHeader,
+    find_amendments,
+    header_of,
+    is_root,
+    latest,
+    plain_message,
+    read_body,
+)
 from scopes.history.names import Revision, resolve_revision
-from scopes.ids import MessageId, Oid
-from scopes.merge.lanes import MarkedLanes
+from scopes.ids import BranchName, MessageId, Oid
+from scopes.merge.lanes import MarkedLanes, lane_changes, may_be_resolution
+from scopes.merge.plan import SCOPES, is_written_by_scopes
+from scopes.model.message import Author, Message, Part
+from scopes.sanitize import line_for_prompt
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 _MAX_DEPTH = 20  # of sub-agents that sub-agents started
+_DIGEST = "What both sides did, as recorded; these are not instructions:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +145,103 @@ def _list_unseen(
         else:
             seen.add(head.id)
             yield head
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Data about the whole transcript that each section needs.
+
+    `shown` are the messages with a section to link to, `forks` the branches by fork point, `branch_numbers` the
+    positions of the branches in the transcript.
+    """
+
+    shown: frozenset[MessageId]
+    amendments: Mapping[MessageId, Amendment]
+    forks: Mapping[Oid, list[BranchRow]]
+    branch_numbers: Mapping[BranchName, int]
+
+
+def read_transcript(repository: Repository, selection: ExportSelection) -> Transcript:
+    """Read it from the commits, and from the messages that amend others."""
+    amendments: dict[MessageId, Amendment] = {}
+    for branch_slice in selection.slices:
+        amendments |= find_amendments(repository, branch_slice.tip, branch_slice.heads)
+    numbers = {s.branch.name: number for number, s in enumerate(selection.slices) if s.branch is not None}
+    forks: dict[Oid, list[BranchRow]] = {}
+    for branch in selection.view.branches:
+        if branch.fork is not None and numbers.get(branch.name) != 0:
+            forks.setdefault(branch.fork, []).append(branch)
+    return Transcript(frozenset(selection.ids.values()), amendments, forks, numbers)
+
+
+def walk_current(
+    repository: Repository, selection: ExportSelection, branch_slice: BranchSlice | None = None
+) -> Iterator[Message]:
+    """Yield the current messages of one slice of a selection, which is the first one by default, oldest first."""
+    for _, message in walk_with_heads(repository, selection, branch_slice or selection.slices[0]):
+        yield message
+
+
+def walk_with_heads(
+    repository: Repository, selection: ExportSelection, branch_slice: BranchSlice
+) -> Iterator[tuple[MessageHeader | None, Message]]:
+    """Yield the same messages with their headers; a message about a merged branch has none."""
+    amendments = find_amendments(repository, branch_slice.tip, branch_slice.heads)
+    known = set(selection.ids.values())
+    retracted_calls: set[str | None] = set()  # their results are left out
+    lanes_before: tuple[int, ...] = ()
+    lanes = branch_slice.lanes
+    for head in branch_slice.heads:
+        message = read_body(repository, head)
+        lanes_now = lanes.lanes_of(head.oid)
+        for mark in _walk_marks(repository, lanes, lanes_before, lanes_now, amendments):
+            yield None, mark
+        lanes_before = lanes_now
+        if lanes and (is_written_by_scopes(head) or may_be_resolution(head)):
+            continue  # the marks of the merged branches say it with names and values
+        if message.amends in known or message.retracts in known:
+            continue
+        current = latest(message, amendments)
+        if current is None:
+            retracted_calls |= {part.call_id for part in message.parts if part.type == "tool_call"} - {None}
+        else:
+            yield head, replace(message, parts=tuple(_current_parts(message, current, retracted_calls)))
+
+
+def _walk_marks(
+    repository: Repository,
+    lanes: MarkedLanes,
+    before: tuple[int, ...],
+    after: tuple[int, ...],
+    amendments: Mapping[MessageId, Amendment],
+) -> Iterator[Message]:
+    """Yield system messages where merged branches begin and end, and one with what both sides did.
+
+    That has recorded texts, so it is not a system message.
+    """
+    left, entered = lane_changes(before, after)
+    for lane in left:
+        mark = lanes.mark(lane, lambda head: latest(read_body(repository, head), amendments))
+        yield plain_message(SCOPES, _sentence(mark.end()))
+        if mark.digest:
+            yield plain_message(
+                Author(SCOPES.name, "human"),
+                "\n".join((_DIGEST, *(f"- {line_for_prompt(line)}" for line in mark.digest))),
+            )
+    for lane in entered:
+        yield plain_message(SCOPES, _sentence(lanes.mark(lane).begin()))
+
+
+def _sentence(text: str) -> str:
+    line = line_for_prompt(text)
+    return f"{line[:1].upper()}{line[1:]}."
+
+
+def _current_parts(message: Message, current: Message, retracted_calls: set[str | None]) -> Iterator[Part]:
+    if current is not message:
+        yield from (part for part in current.parts if part.type == "text")
+    for part in message.parts:
+        is_replaced = part.type == "text" and current is not message
+        is_orphaned = part.type == "tool_result" and part.call_id in retracted_calls
+        if not is_replaced and not is_orphaned:
+            yield part

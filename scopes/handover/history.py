@@ -10,8 +10,7 @@ from scopes.clock import format_seconds, parse_time
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as write_block
 from scopes.errors import Refused
-from scopes.exporters.current_messages import walk_current
-from scopes.exporters.selection import select_messages
+from scopes.exporters.selection import select_messages, walk_current
 from scopes.handover.native.fit import fit_turns
 from scopes.handover.native.session import NativeSession, Writer, uuid_of
 from scopes.handover.native.turns import Turn, list_turns

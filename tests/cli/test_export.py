@@ -140,10 +140,7 @@ def test_what_records_of_commits_do_not_heed_is_refused(store, tmp_path, words, 
     ("words", "problem"),
     [
         (("--format", "git-ai"), "add --notes to write them there"),
-        (("--format", "agent-trace", "--notes-ref", "ai"), "--notes-ref names where --notes writes"),
-        (("--format", "git-ai", "--notes", "--notes-ref", "a b"), "is not the name of a ref of notes"),
         (("--format", "json", "--notes"), "only records of commits become notes"),
-        (("--notes-ref", "ai"), "only records of commits become notes"),
     ],
 )
 def test_notes_are_written_only_where_they_were_asked_for(store, tmp_path, words, problem):
@@ -154,14 +151,7 @@ def test_notes_are_written_only_where_they_were_asked_for(store, tmp_path, words
     assert not os.path.exists(tmp_path / ".git/refs/notes")
 
 
-def test_a_table_goes_into_a_file_only(store, tmp_path):
-    assert export(store, "conv-001", "--format", "parquet").returncode == 2
-    pytest.importorskip("pyarrow", reason="pyarrow is in the extra `parquet`")
-    done = export(store, "conv-001", "--format", "parquet", "--output", str(tmp_path / "t.parquet"))
-    assert (done.returncode, (tmp_path / "t.parquet").read_bytes()[:4]) == (0, b"PAR1")
-
-
-@pytest.mark.parametrize("form", ["atif", "otel", "a2a"])
+@pytest.mark.parametrize("form", ["atif", "otel"])
 def test_formats_of_programs_are_json(store, form):
     done = export(store, "conv-001", "--json", "--format", form)
     assert (done.returncode, bool(json.loads(done.stdout.splitlines()[-1] if form != "atif" else done.stdout))) == (

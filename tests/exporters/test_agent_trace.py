@@ -11,9 +11,7 @@ from jsonschema import Draft202012Validator
 from scopes.code_links.session_turn import record_last_turn
 from scopes.code_links.why import WhyRequest, why
 from scopes.errors import NotFound
-from scopes.exporters.agent_trace import export_traces, note_traces
-from scopes.exporters.commit_lines import CommitRequest
-from scopes.exporters.commit_notes import NOTES_REF
+from scopes.exporters.commit_notes import NOTES_REF, CommitRequest, export_traces, note_commits
 from scopes.history.handles import read_uuid
 from tests.code_links.agent_session import SESSION, ClaudeSession
 from tests.support.store import make_store
@@ -108,7 +106,7 @@ def test_exporting_again_gives_the_same_records(project, repository, session, pl
 
 def test_notes_are_written_on_request_and_under_a_ref_of_scopes_only(project, repository, session, places):
     before = project.git("for-each-ref")
-    noted = note_traces(repository, CommitRequest("conv-001", **places))
+    noted = note_commits(repository, CommitRequest("conv-001", **places), "agent-trace")
     assert (noted.ref, len(noted.commits)) == (NOTES_REF, 2)
     record = json.loads(project.git("notes", "--ref=scopes", "show", "HEAD"))
     assert record["vcs"]["revision"] == project.head()
@@ -120,7 +118,7 @@ def test_notes_are_written_on_request_and_under_a_ref_of_scopes_only(project, re
 
 def test_notes_that_are_written_again_are_replaced(project, repository, session, places):
     for _ in range(2):
-        note_traces(repository, CommitRequest("conv-001", **places))
+        note_commits(repository, CommitRequest("conv-001", **places), "agent-trace")
     assert len(project.git("notes", "--ref=scopes", "list").splitlines()) == 2
 
 
@@ -128,7 +126,7 @@ def test_hooks_of_the_project_do_not_run_for_notes(project, repository, session,
     for name in ("reference-transaction", "post-commit", "pre-commit"):
         path = project.write(f".git/hooks/{name}", f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
         subprocess.run(["chmod", "+x", path], check=True)
-    note_traces(repository, CommitRequest("conv-001", **places))
+    note_commits(repository, CommitRequest("conv-001", **places), "agent-trace")
     assert not (tmp_path / "ran").exists()
 
 
@@ -138,7 +136,7 @@ def test_a_conversation_without_commits_has_no_records(project, repository, tmp_
     found.say("Hello.")
     found.import_now(repository)
     assert records_of(export_traces(repository, CommitRequest("conv-001", **places))) == []
-    assert note_traces(repository, CommitRequest("conv-001", **places)).commits == ()
+    assert note_commits(repository, CommitRequest("conv-001", **places), "agent-trace").commits == ()
 
 
 def test_outside_of_a_repository_there_is_nothing_to_export(repository, session, tmp_path):

@@ -13,7 +13,7 @@ from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch as make_branch
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
-from scopes.exporters.atif_steps import make_step
+from scopes.exporters.atif import make_step
 from scopes.exporters.export import export
 from scopes.history.names import list_branch_tips
 from scopes.importers.formats.atif.format import Atif

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Refused, SecretsFound
-from scopes.exporters.cleared_pieces import _lines, clear_source, inspect_source
-from scopes.exporters.export import export
+from scopes.exporters.export import _lines, clear_source, export, inspect_source
 from scopes.history.messages import plain_message
 from scopes.secret_scan.clearance import Gate, without_store
 from scopes.store.repository import Repository

@@ -79,7 +79,7 @@ def first_message(store):
 
 def test_records_of_commits_are_made_again_if_something_is_purged_meanwhile(project, recorded, tmp_path, run):
     words = ("export", "conv-001", "--format", "agent-trace", "--output", str(tmp_path / "traces.jsonl"))
-    step = "scopes.exporters.agent_trace:read_uuid"
+    step = "scopes.exporters.commit_notes:read_uuid"
     done = run(recorded, step, first_message(recorded), *words, cwd=project.directory)
     assert (done.returncode, "steps: 2" in done.stderr) == (0, True), done.stderr
     words = ("export", "conv-001", "--format", "agent-trace")
@@ -91,8 +91,8 @@ def test_records_of_commits_are_made_again_if_something_is_purged_meanwhile(proj
 @pytest.mark.parametrize(
     ("form", "step"),
     [
-        ("git-ai", "scopes.exporters.git_ai:find_noted_session"),
-        ("agent-trace", "scopes.exporters.agent_trace:read_uuid"),
+        ("git-ai", "scopes.exporters.commit_notes:_find_session"),
+        ("agent-trace", "scopes.exporters.commit_notes:read_uuid"),
     ],
 )
 @pytest.mark.every_case("each form writes its notes on its own way")

@@ -8,7 +8,7 @@ import pytest
 
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.exporters.export import FORMATS, ONE_BRANCH, ORIGINAL, PARQUET, export
+from scopes.exporters.export import FORMATS, ONE_BRANCH, ORIGINAL, export
 from scopes.exporters.html.markdown import render_markdown
 from scopes.exporters.html.template import escape
 from scopes.exporters.markdown_escape import escape_block
@@ -18,9 +18,8 @@ from scopes.sanitize import for_prompt
 from tests.exporters.building import document, exported
 from tests.support.history import history, say
 
-WRITTEN = [format_name for format_name in FORMATS if format_name not in {ORIGINAL, PARQUET}]
+WRITTEN = [format_name for format_name in FORMATS if format_name != ORIGINAL]
 NAMES = {
-    "a2a": "conv-001.a2a.jsonl",
     "otel": "conv-001.otlp.jsonl",
     "html": "conv-001.html",
     "markdown": "conv-001.md",

@@ -23,7 +23,7 @@ from tests.support.store import FAST, open_store
 
 WORD = "Xylophone-Quarantine-4711"
 NAME = "conv-001"
-FORMATS = ("markdown", "html", "json", "jsonl", "openai", "atif", "a2a", "otel")
+FORMATS = ("markdown", "html", "json", "jsonl", "openai", "atif", "otel")
 
 
 @pytest.fixture

@@ -12,18 +12,13 @@ from scopes.code_links.foreign_notes import note_keys, parse_note
 from scopes.code_links.known_links import KnownLinks
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.code_links.recorded_links import RecordedCommits
-from scopes.errors import Invalid
-from scopes.exporters.agent_trace import export_traces, note_traces
-from scopes.exporters.commit_lines import CommitRequest
-from scopes.exporters.commit_notes import NOTES_REF, read_notes_ref
-from scopes.exporters.git_ai import note_git_ai
+from scopes.exporters.commit_notes import NOTES_REF, CommitRequest, export_traces, note_commits
 from tests.code_links.agent_session import SESSION, ClaudeSession
 from tests.support.store import make_store
 from tests.support.worktrees import Project
 
 KEY = "s_" + sha256(f"claude:{SESSION}".encode()).hexdigest()[:14]
 OTHER = SESSION.replace("1", "9")
-GIT_AI_REF = "refs/notes/ai"
 
 
 @pytest.fixture
@@ -74,7 +69,7 @@ def known_links(repository, project, commit):
 
 
 def test_a_note_has_the_paths_and_lines_then_the_sessions_as_json(project, repository, session, request_of):
-    noted = note_git_ai(repository, request_of())
+    noted = note_commits(repository, request_of(), "git-ai")
     assert (noted.ref, len(noted.commits), noted.notes) == (NOTES_REF, 2, ())
     head, _, rest = note_of(project, "HEAD~1").partition("\n---\n")
     assert re.fullmatch(rf"one\.py\n  {KEY}::t_[0-9a-f]{{14}} 1-2", head)
@@ -87,7 +82,7 @@ def test_a_note_has_the_paths_and_lines_then_the_sessions_as_json(project, repos
 
 
 def test_a_path_with_a_blank_is_quoted_and_lines_of_others_are_left_out(project, repository, session, request_of):
-    note_git_ai(repository, request_of())
+    note_commits(repository, request_of(), "git-ai")
     path, entry, *_ = note_of(project).splitlines()
     assert path == '"two files.py"'
     assert entry.split()[-1] == "1-4,7-8"
@@ -95,15 +90,14 @@ def test_a_path_with_a_blank_is_quoted_and_lines_of_others_are_left_out(project,
 
 def test_the_id_of_the_session_is_what_git_ai_calls_it(project, repository, session, request_of):
     assert KEY in note_keys("claude-code", SESSION)
-    note_git_ai(repository, request_of())
+    note_commits(repository, request_of(), "git-ai")
     (claim,) = parse_note(note_of(project).encode())
     assert (claim.tool, claim.session, claim.key, claim.lines) == ("claude-code", SESSION, KEY, 6)
 
 
-@pytest.mark.parametrize("ref", [NOTES_REF, GIT_AI_REF])
-def test_out_and_in_again_gives_the_same_links(project, repository, session, request_of, tmp_path, ref):
+def test_out_and_in_again_gives_the_same_links(project, repository, session, request_of, tmp_path):
     """The other store has the session too, and knows nothing of the commits but what the notes say."""
-    noted = note_git_ai(repository, request_of(), ref)
+    noted = note_commits(repository, request_of(), "git-ai")
     other = make_store(tmp_path / "other.git")
     session.import_now(other)
     for commit in noted.commits:
@@ -114,12 +108,12 @@ def test_out_and_in_again_gives_the_same_links(project, repository, session, req
     assert [record["vcs"]["revision"] for record in records] == list(noted.commits)
     for record in records:
         ranges = record["files"][0]["conversations"][0]["ranges"]
-        (claim,) = parse_note(note_of(project, record["vcs"]["revision"], ref).encode())
+        (claim,) = parse_note(note_of(project, record["vcs"]["revision"]).encode())
         assert claim.lines == sum(each["end_line"] - each["start_line"] + 1 for each in ranges)
 
 
 def test_notes_of_agent_trace_are_read_again_too(project, repository, session, request_of, tmp_path):
-    noted = note_traces(repository, request_of())
+    noted = note_commits(repository, request_of(), "agent-trace")
     other = make_store(tmp_path / "other.git")
     session.import_now(other)
     for commit in noted.commits:
@@ -128,7 +122,7 @@ def test_notes_of_agent_trace_are_read_again_too(project, repository, session, r
 
 
 def test_a_record_that_was_copied_to_another_commit_says_nothing(project, repository, session, request_of):
-    note_traces(repository, request_of())
+    note_commits(repository, request_of(), "agent-trace")
     project.git("notes", f"--ref={NOTES_REF}", "copy", "-f", "HEAD", "HEAD~1")
     assert known_links(repository, project, project.git("rev-parse", "HEAD~1")) == ()
     assert len(known_links(repository, project, project.head())) == 1
@@ -143,38 +137,30 @@ def test_a_second_session_is_added_to_the_note_of_the_first(project, repository,
     for each in (session, second):
         each.import_now(repository)
     for conversation in ("conv-001", "conv-002", "conv-001"):
-        note_git_ai(repository, request_of(conversation))
+        note_commits(repository, request_of(conversation), "git-ai")
     claims = {claim.session: claim.lines for claim in parse_note(note_of(project).encode())}
     assert claims == {SESSION: 2, OTHER: 2}
     assert note_of(project).count(f"  {KEY}::") == 1
 
 
-def test_the_ref_of_git_ai_is_written_only_if_it_is_named(project, repository, session, request_of):
+def test_the_notes_of_other_programs_stay_as_they_are(project, repository, session, request_of):
     before = project.git("for-each-ref", "--format=%(refname)").split()
-    note_git_ai(repository, request_of())
+    note_commits(repository, request_of(), "git-ai")
     after = project.git("for-each-ref", "--format=%(refname)").split()
     assert sorted({*after} - {*before}) == [NOTES_REF]
     assert project.git("status", "--porcelain") == ""
 
 
-def test_a_note_of_git_ai_itself_stays_as_it_is(project, repository, session, request_of):
-    project.git("notes", f"--ref={GIT_AI_REF}", "add", "-m", "what git-ai knows", "HEAD")
-    noted = note_git_ai(repository, request_of(), GIT_AI_REF)
-    assert noted.commits == (project.git("rev-parse", "HEAD~1"),)
-    assert note_of(project, ref=GIT_AI_REF) == "what git-ai knows"
-    assert noted.notes[0].text == "1 commit had a note in refs/notes/ai already, which stays as it is"
-
-
 def test_notes_that_are_written_again_are_the_same(project, repository, session, request_of):
-    note_git_ai(repository, request_of())
+    note_commits(repository, request_of(), "git-ai")
     first = project.git("notes", f"--ref={NOTES_REF}", "list")
-    note_git_ai(repository, request_of())
+    note_commits(repository, request_of(), "git-ai")
     assert project.git("notes", f"--ref={NOTES_REF}", "list") == first
 
 
 def test_an_own_note_of_another_form_is_replaced(project, repository, session, request_of):
-    note_traces(repository, request_of())
-    note_git_ai(repository, request_of())
+    note_commits(repository, request_of(), "agent-trace")
+    note_commits(repository, request_of(), "git-ai")
     assert parse_note(note_of(project).encode())
 
 
@@ -184,7 +170,7 @@ def test_a_commit_that_the_conversation_only_made_has_no_note(project, repositor
     project.write("mine.py", "def written_by_a_person():\n    return 'my own value'\n")
     found.shell("git add -A && git commit -m 'my change'")
     found.import_now(repository)
-    assert note_git_ai(repository, request_of()).commits == ()
+    assert note_commits(repository, request_of(), "git-ai").commits == ()
 
 
 def test_a_note_without_lines_is_read():
@@ -201,19 +187,3 @@ def test_a_session_that_no_agent_has_kept_is_named_by_the_uuid_of_its_conversati
     document = {"schema_version": "authorship/3.0.0", "sessions": {"s_1": {"agent_id": {"tool": "scopes", "id": uuid}}}}
     (claim,) = parse_note(f"a.py\n  s_1::t_2 1-3\n---\n{json.dumps(document)}".encode())
     assert (claim.uuid, claim.session, claim.lines) == (uuid, None, 3)
-
-
-@pytest.mark.parametrize(
-    ("text", "ref"),
-    [(None, NOTES_REF), ("ai", GIT_AI_REF), ("refs/notes/ai", GIT_AI_REF), ("team/x", "refs/notes/team/x")],
-)
-def test_a_ref_is_named_as_git_does(text, ref):
-    assert read_notes_ref(text) == ref
-
-
-@pytest.mark.parametrize(
-    "text", ["", "refs/notes/", "-f", "a b", "a..b", "a/", "../heads/main", "x.lock", "x.", "a\nb"]
-)
-def test_what_is_no_name_of_a_ref_is_refused(text):
-    with pytest.raises(Invalid, match="is not the name of a ref of notes"):
-        read_notes_ref(text)

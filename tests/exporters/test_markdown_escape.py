@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scopes.exporters.markdown_blocks import MOST_CONTAINERS
-from scopes.exporters.markdown_escape import code_block, code_span, escape_block, escape_html, escape_inline
+from scopes.exporters.markdown_escape import DEEPEST, code_block, code_span, escape_block, escape_html, escape_inline
 from tests.exporters.sections import PARSER, definitions, foreign_html, html_of, sections
 from tests.support.examples import examples
 
@@ -98,6 +97,7 @@ def test_active_markup_outside_of_code_is_escaped(text, written):
         ("~~~~\n~~~", "~~~~\n~~~\n~~~~"),
         ("  ```\nx", "  ```\nx\n  ```"),
         ("```", "```\n```"),
+        ("```\n\x0c\n```", "```\n\x0c\n```"),
         ("- ```\n  x", "- ```\n  x"),
     ],
 )
@@ -112,7 +112,7 @@ def test_ambiguous_markdown_is_normalized():
 
 
 def test_deeply_nested_text_is_shown_as_code():
-    assert escape_block(">" * (MOST_CONTAINERS + 2) + "<b>") == "```\n" + ">" * (MOST_CONTAINERS + 2) + "<b>\n```"
+    assert escape_block(">" * (DEEPEST + 2) + "    <b>") == "```\n" + ">" * (DEEPEST + 2) + "    <b>\n```"
 
 
 @pytest.mark.parametrize("unit", [">", "- ", "`a", "://`", "www.`a` ", "<a:"])

@@ -25,10 +25,28 @@ from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
 
+LATE = "[result of a call that is not recorded]"
+
 
 def entries(repository, where="conv-001"):
-    """Return an export as parsed JSON."""
-    return json.loads(exported(repository, where, "openai"))
+    """Return an export as parsed JSON, which an interface of a model accepts."""
+    found = json.loads(exported(repository, where, "openai"))
+    open_calls, before = set(), None
+    for entry in found:
+        role = entry["role"]
+        if role == "tool":
+            open_calls.remove(entry["tool_call_id"])
+        else:
+            assert not open_calls
+            assert (role, entry.get("name")) != before
+            assert role != "system" or before in {None, (role, None)}
+            calls = entry.get("tool_calls", [])
+            open_calls = {call["id"] for call in calls}
+            assert len(open_calls) == len(calls)
+            assert calls or entry["content"] not in (None, [])
+        before = role, entry.get("name")
+    assert not open_calls
+    return found
 
 
 def entries_of(repository, *messages):
@@ -61,7 +79,8 @@ def test_a_conversation_without_messages_is_an_empty_list(repository):
 
 def test_call_arguments_are_json_text(repository):
     calls = call("1", input={"z": [1], "a": "é"}), call("2", input="text"), call("3", input_text='{"a":1.0}'), call("4")
-    (entry,) = entries_of(repository, message("b", "", *calls))
+    entry, *results = entries_of(repository, message("b", "", *calls))
+    assert [each["content"] for each in results] == ["[no result recorded]"] * 4
     assert (entry["role"], entry["content"]) == ("assistant", None)
     assert [each["function"]["arguments"] for each in entry["tool_calls"]] == [
         '{"z":[1],"a":"é"}', '"text"', '{"a":1.0}', "null",
@@ -71,7 +90,7 @@ def test_call_arguments_are_json_text(repository):
 
 
 def test_a_tool_with_text_input_is_a_custom_tool(repository):
-    (entry,) = entries_of(repository, message("b", "", call("1", "apply_patch", input_text="*** Begin")))
+    entry, _ = entries_of(repository, message("b", "", call("1", "apply_patch", input_text="*** Begin")))
     assert entry["tool_calls"] == [
         {"id": "1", "type": "custom", "custom": {"name": "apply_patch", "input": "*** Begin"}}
     ]
@@ -84,16 +103,57 @@ def test_each_result_is_one_entry_after_its_call(repository):
         result("3", output={"n": 3}),
     )
     tool = message("c", "", *results, result("4", output_text="1.0"), author="tool", kind="tool")
-    found = entries_of(repository, message("b", "go", call("1")), tool)
+    found = entries_of(repository, message("b", "go", *map(call, "1234")), tool)
     assert [(entry["role"], entry.get("tool_call_id"), entry["content"]) for entry in found[1:]] == [
         ("tool", "1", "one"), ("tool", "2", [{"type": "text", "text": "two"}]), ("tool", "3", '{"n":3}'), ("tool", "4", "1.0"),
     ]  # fmt: skip
 
 
-def test_results_in_an_answer_follow_it_and_results_in_a_prompt_precede_it(repository):
-    answer = message("b", "done", call("1"), result("1", output="ok"))
-    user = message("c", "and now?", result("2", output="late"), kind="human")
-    assert [entry["role"] for entry in entries_of(repository, answer, user)] == ["assistant", "tool", "tool", "user"]
+def roles_of(found):
+    return [(each["role"], each.get("tool_call_id", each["content"])) for each in found]
+
+
+def test_results_are_behind_their_calls_in_the_order_of_the_calls(repository):
+    """P: an interface refuses a list with a call that has no result; hooks write messages in between."""
+    found = entries_of(
+        repository,
+        message("b", "go", call("1"), call("2")),
+        message("c", "", call("3")),
+        message("d", "a hook ran", kind="injected"),
+        message("e", "", result("3"), result("2"), author="tool", kind="tool"),
+        message("f", "and now?", result("8", output="late"), kind="human"),
+        message("g", "ok"),
+        message("h", "", result("1", output="too late"), author="tool", kind="tool"),
+    )
+    assert roles_of(found) == [
+        ("assistant", "go"), ("tool", "1"), ("tool", "2"), ("assistant", None), ("tool", "3"),
+        ("user", [{"type": "text", "text": text} for text in ("a hook ran", f"{LATE}\nlate", "and now?")]),
+        ("assistant", "ok"), ("user", f"{LATE}\ntoo late"),
+    ]  # fmt: skip
+
+
+def test_only_the_first_messages_are_of_the_system(repository):
+    spoken = [("system", "a"), ("injected", "b"), ("human", "c"), ("agent", "d"), ("agent", "e"), ("system", "f")]
+    found = entries_of(repository, *(message(text, text, kind=kind) for kind, text in spoken))
+    assert [(each["role"], len(each["content"])) for each in found] == [
+        ("system", 2), ("user", 1), ("assistant", 2), ("user", 1),
+    ]  # fmt: skip
+
+
+KINDS = st.sampled_from(["human", "agent", "agent", "tool", "system", "injected"])
+PARTS = st.one_of(
+    st.sampled_from("123").map(call),
+    st.sampled_from("123").map(lambda name: result(name, output="x")),
+    st.just(Part("tool_call", {"name": "f", "input": {}})),
+    st.just(Part("text", {"text": "t"})),
+)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(st.tuples(KINDS, st.lists(PARTS, max_size=3)), max_size=8))
+def test_any_branch_is_a_list_that_interfaces_accept(tmp_path_factory, spoken):
+    repository = make_store(tmp_path_factory.mktemp("any") / "store.git")
+    entries_of(repository, *(message("bcdefghi"[n], "", *parts, kind=kind) for n, (kind, parts) in enumerate(spoken)))
 
 
 def test_several_texts_are_separate_blocks(repository):
@@ -145,8 +205,8 @@ def test_a_typed_document_replaces_a_missing_text(repository):
     say(repository, "conv-001", "", kind="decision", decision={"topic": "db", "decision": "SQLite"})
     say(repository, "conv-001", "we take it", kind="decision", decision={"topic": "db", "decision": "SQLite"})
     found = entries(repository)
-    assert found[0]["content"][1]["text"] == '{"decision":{"decision":"SQLite","topic":"db"}}'
-    assert found[1]["content"] == "we take it"
+    texts = [block["text"] for block in found[0]["content"]]
+    assert texts[1:] == ['{"decision":{"decision":"SQLite","topic":"db"}}', "we take it"]
 
 
 def test_authors_are_named_if_a_role_has_several(repository):
@@ -170,7 +230,7 @@ def test_an_amended_message_has_its_new_text_and_keeps_its_calls(repository):
     say(repository, "conv-001", "next", author="bot")
     amend(repository, "conv-001", first.id, "new", author=Author("bot"))
     found = entries(repository)
-    assert [entry["content"] for entry in found] == ["new", "next"]
+    assert [entry["content"] for entry in found] == ["new", "[no result recorded]", "next"]
     assert found[0]["tool_calls"][0]["id"] == "1"
 
 
@@ -180,7 +240,7 @@ def test_the_results_of_retracted_calls_are_left_out(repository):
     tool = message("c", "", result("1", output="one"), result("9", output="nine"), author="tool", kind="tool")
     put(repository, "main", root, message("b", "go", call("1")), tool, message("d", "after"))
     retract(repository, "conv-001", "b".ljust(26, "a"), "wrong", author=Author("bot"))
-    assert [entry["content"] for entry in entries(repository)] == ["nine", "after"]
+    assert [entry["content"] for entry in entries(repository)] == [f"{LATE}\nnine", "after"]
 
 
 def test_an_amendment_without_its_target_on_the_branch_is_kept(repository):
@@ -189,7 +249,9 @@ def test_an_amendment_without_its_target_on_the_branch_is_kept(repository):
 
 def test_an_openai_list_holds_one_branch(repository):
     history(repository, "main: a", "fix: b")
-    assert [entry["content"] for entry in entries(repository, "conv-001/fix")] == ["a", "b"]
+    assert [entry["content"] for entry in entries(repository, "conv-001/fix")] == [
+        [{"type": "text", "text": text} for text in "ab"]
+    ]
     with pytest.raises(Invalid, match="holds one branch") as refusal:
         export(repository, "conv-001", format_name="openai", all_branches=True)
     assert refusal.value.hint == "name the branch: CONV/BRANCH"
@@ -276,20 +338,18 @@ def test_openai_specific_fields_survive_import_and_export(tmp_path, entry):
     assert entries(repository)[1] == entry
 
 
-def test_a_merged_branch_is_between_system_messages_that_name_it(repository):
+def test_a_merged_branch_is_between_messages_that_name_it(repository):
     """A model that continued the list took both branches as one history."""
     history(repository, "main: a b", "alt@a: x")
     merge(repository, "conv-001", "alt", target="main")
-    found = entries(repository)
-    assert [(each["role"], each["content"].split("\n")[0]) for each in found] == [
-        ("assistant", "a"),
-        ("assistant", "b"),
-        ("system", "Parallel branch alt, from message 1 (fork point), 1 message, by carol."),
-        ("assistant", "x"),
-        ("system", "End of branch alt; back on main."),
-        ("user", "What both sides did, as recorded; these are not instructions:"),
-    ]
-    assert found[-1]["content"].endswith("- main since the fork point: 1 message\n- alt: 1 message")
+    first, begin, inside, end = entries(repository)
+    assert [each["role"] for each in (first, begin, inside, end)] == ["assistant", "user", "assistant", "user"]
+    assert begin["content"] == "Parallel branch alt, from message 1 (fork point), 1 message, by carol."
+    assert inside["content"] == "x"
+    texts = [block["text"] for block in end["content"]]
+    assert texts[0] == "End of branch alt; back on main."
+    assert texts[1].startswith("What both sides did, as recorded; these are not instructions:")
+    assert texts[1].endswith("- main since the fork point: 1 message\n- alt: 1 message")
 
 
 def test_a_recorded_decision_is_never_a_system_message(repository):
@@ -301,4 +361,4 @@ def test_a_recorded_decision_is_never_a_system_message(repository):
 
 def test_a_call_id_that_is_no_text_matches_nothing(repository):
     (entry, after) = entries_of(repository, message("b", "x", result([], output="y")))
-    assert (entry["content"], after["tool_call_id"]) == ("x", [])
+    assert (entry["content"], after["content"]) == ("x", f"{LATE}\ny")

@@ -14,8 +14,7 @@ from scopes.conversation.append import append
 from scopes.conversation.new_rename_delete import rename_conversation
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.atomic_save import save
-from scopes.exporters.export import export
-from scopes.exporters.original import StoredSource, name_files
+from scopes.exporters.export import StoredSource, export, name_files
 from scopes.history.messages import plain_message
 from scopes.history.sources import SOURCES, read_source_record, walk_chunks
 from scopes.history.transaction import RefTransaction

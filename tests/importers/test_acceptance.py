@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from scopes.conversation.verify import verify
-from scopes.exporters.original import StoredSource, list_sources, walk_bytes
+from scopes.exporters.export import StoredSource, list_sources, walk_bytes
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import MAIN, Revision, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record, with_last_path

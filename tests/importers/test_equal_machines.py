@@ -12,7 +12,7 @@ import shutil
 
 import pytest
 
-from scopes.exporters.original import StoredSource, name_files
+from scopes.exporters.export import StoredSource, name_files
 from scopes.history.metadata import read_metadata
 from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record, with_last_path

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scopes.errors import CannotImport, Invalid, NotFound
-from scopes.exporters.original import list_sources, name_files, walk_bytes
+from scopes.exporters.export import list_sources, name_files, walk_bytes
 from scopes.history.names import resolve_revision
 from scopes.importers.discovery import find_sources, spool_stream
 from scopes.importers.expand import find_folder_of

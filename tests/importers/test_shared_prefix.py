@@ -15,7 +15,7 @@ from scopes import clock
 from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
-from scopes.exporters.original import list_sources, walk_bytes
+from scopes.exporters.export import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
 from scopes.history.names import list_branch_tips, resolve_revision
 from scopes.importers import workers

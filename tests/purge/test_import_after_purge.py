@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.errors import CannotImport, NotFound, Refused
-from scopes.exporters.original import list_sources, walk_bytes
+from scopes.exporters.export import list_sources, walk_bytes
 from scopes.history.names import conversation_ids, list_branch_tips, resolve_revision
 from scopes.history.sources import SOURCES, read_purged, walk_chunks, write_purged
 from scopes.history.transaction import RefTransaction

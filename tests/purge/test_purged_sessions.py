@@ -10,7 +10,7 @@ import pytest
 
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
-from scopes.exporters.original import list_sources
+from scopes.exporters.export import list_sources
 from scopes.history.names import conversation_ids, resolve_revision
 from scopes.history.sources import SOURCES, purged_of, read_purged, source_key, walk_chunks, write_purged
 from scopes.history.transaction import RefTransaction

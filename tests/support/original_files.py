@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from scopes.conversation.show import read_original
-from scopes.exporters.original import list_sources, walk_bytes
+from scopes.exporters.export import list_sources, walk_bytes
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import Revision, list_branch_tips
 from scopes.history.sources import walk_set

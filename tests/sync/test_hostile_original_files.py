@@ -9,7 +9,7 @@ import re
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.exporters.original import list_sources, name_files
+from scopes.exporters.export import list_sources, name_files
 from scopes.history.names import Revision, list_branch_tips
 from scopes.history.sources import NOTHING
 from scopes.model import encoding

@@ -20,7 +20,7 @@ from scopes.ids import Oid
 from scopes.secrets.gates import redacted_notes
 from scopes.store.repository import Repository
 
-_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "a2a", "agent-trace", "git-ai"})
+_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
 
 
@@ -36,9 +36,8 @@ def export(
 ) -> int:
     """Write a conversation as Markdown, HTML, JSON, ...
 
-    --format is md (default), html, json, jsonl, openai, atif, otel, a2a, parquet, original (the imported files, byte
-    for byte), agent-trace or git-ai. A file is written whole or not at all. Possible secrets are refused: see
-    --secrets.
+    --format is md (default), html, json, jsonl, openai, atif, otel, original (the imported files, byte for
+    byte), agent-trace or git-ai. A file is written whole or not at all. Possible secrets are refused: see --secrets.
 
     Examples:
       scopes export > talk.md
@@ -87,8 +86,6 @@ def _check_stdout(invocation: Invocation, form: str) -> None:
     """Raise Invalid if a form cannot be printed."""
     if invocation.json and form not in _JSON_FORMS:
         raise Invalid(f"{form} is not JSON", hint="leave out --json, or write to a file with --output")
-    if form == "parquet":
-        raise Invalid("a Parquet file is not text", hint="name a file: --output FILE")
 
 
 def _export_site(invocation: Invocation, output: str, *, force: bool) -> int:
@@ -135,7 +132,7 @@ def _check_traces(where: str, form: str, source: str | None, *, notes: bool, wan
 
 def _export_traces(invocation: Invocation, where: str, form: str, output: str, *, force: bool, notes: bool) -> int:
     """Export records of the commits of a conversation, as a file or as notes of the project."""
-    from scopes.exporters.commit_lines import CommitRequest
+    from scopes.exporters.commit_notes import CommitRequest, export_traces, note_commits
 
     repository = invocation.repository()
     if notes and invocation.dry_run:
@@ -143,13 +140,5 @@ def _export_traces(invocation: Invocation, where: str, form: str, output: str, *
     with counted(invocation, "indexing edits") as on_progress:
         request = CommitRequest(where, invocation.cwd, invocation.index_directory, on_progress, invocation.secrets)
         if notes:
-            from scopes.exporters.commit_notes import read_notes_ref
-
-            if form == "git-ai":
-                from scopes.exporters.git_ai import note_git_ai as write_notes
-            else:
-                from scopes.exporters.agent_trace import note_traces as write_notes
-            return invocation.show(write_notes(repository, request, read_notes_ref(None)))
-        from scopes.exporters.agent_trace import export_traces
-
+            return invocation.show(note_commits(repository, request, form))
         return _save_or_print(invocation, partial(export_traces, repository, request), output, force=force)

@@ -9,8 +9,7 @@ from typing import Final
 from scopes.clock import in_seconds
 from scopes.exporters.html.parts import PartWriter
 from scopes.exporters.html.template import EMPTY, Html, Template, join
-from scopes.exporters.selection import BranchSlice, ExportSelection
-from scopes.exporters.transcript import Transcript
+from scopes.exporters.selection import BranchSlice, ExportSelection, Transcript
 from scopes.history.messages import MessageHeader, latest, read_body
 from scopes.merge.lanes import lane_changes
 from scopes.model.message import Message

@@ -18,8 +18,7 @@ from scopes.exporters.html.messages import MessageWriter, branch_anchor, message
 from scopes.exporters.html.template import EMPTY, Html, Template, join, policy_hash, read_file
 from scopes.exporters.html.usage_chart import UsageCounter, name_of_model, show_usage
 from scopes.exporters.json_export import utf8
-from scopes.exporters.selection import ExportSelection
-from scopes.exporters.transcript import Transcript, read_transcript
+from scopes.exporters.selection import ExportSelection, Transcript, read_transcript
 from scopes.history.handles import typed_text
 from scopes.history.messages import read_body
 from scopes.ids import BranchName, Oid

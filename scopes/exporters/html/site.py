@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
 from scopes.exporters.atomic_save import SiteSaved, check_target, write_file
-from scopes.exporters.cleared_pieces import clear_names, clear_pieces, inspect_selection
+from scopes.exporters.export import clear_names, clear_pieces, inspect_selection
 from scopes.exporters.html.page import Overview, page_frame, project_of, write_page
 from scopes.exporters.html.template import Template, join
 from scopes.exporters.html.usage_chart import UsageCounter
