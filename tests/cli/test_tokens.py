@@ -91,7 +91,7 @@ def test_a_window_is_divided(words, content):
 
 
 @pytest.mark.parametrize(
-    "words", [("--budget",), ("--budget=many",), ("--budget", "--fetch"), ("--fetch", "--dry-run")]
+    "words", [("--budget",), ("--budget=many",), ("--budget=0",), ("--budget", "--fetch"), ("--fetch", "--dry-run")]
 )
 def test_what_cannot_be_divided_or_fetched_is_refused(words):
     assert tokens(*words).returncode == 2

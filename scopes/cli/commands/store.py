@@ -359,6 +359,7 @@ def _divide_window(invocation: Invocation, size: str | None, model: str | None) 
 
     row = known_model(invocation, model)
     window = read_size(size) if size else None if row is None else row.window
-    if window is None:
-        raise Invalid("no window is given", hint="for example: --budget 200k, or --budget --model gpt-4o")
+    if not window:
+        text = "no window is given" if window is None else "a window has at least one token"
+        raise Invalid(text, hint="for example: --budget 200k, or --budget --model gpt-4o")
     return invocation.show(plan_configured(invocation.config(optional=True), window, model=model))

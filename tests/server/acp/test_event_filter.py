@@ -144,6 +144,10 @@ def test_the_log_is_of_this_store_and_of_a_conversation(desk, monkeypatch, tmp_p
     events, [stub] = rows("--conversation", "conv-001")
     assert {row["event"] for row in events} >= {"start", "session", "end"}
     assert (stub["sessions"], stub["new"]) == (1, 1)
+    chosen = scopes("acp", "--log", "--json=event,sessions", table=PRODUCT).stdout.splitlines()
+    assert [set(json.loads(line)) for line in chosen] == [{"scopes", "kind", "events"}, {"scopes", "kind", "agents"}]
+    assert {"event": "session"} in json.loads(chosen[0])["events"]
+    assert json.loads(chosen[1])["agents"] == [{"sessions": 1}]
     shown = scopes("acp", "--log", "-n", "1", table=PRODUCT).stdout
     assert [line.split("\t")[2] for line in shown.splitlines()] == ["end"]
     monkeypatch.setenv("SCOPES_STORE", os.fspath(tmp_path / "other.git"))
