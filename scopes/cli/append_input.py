@@ -10,7 +10,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
@@ -37,17 +37,6 @@ TOPICS = {
     "method": ("goal", "approach"),
     "analysis": ("subject", "finding"),
 }  # kind -> the field that --topic gives, and the one that the text is
-
-
-class Fields(NamedTuple):
-    """The message fields given as options, as typed; None if not given. `data` is the JSON of --data."""
-
-    kind: str
-    to: Sequence[str] | None = None
-    reply_to: str | None = None
-    time: str | None = None
-    topic: str | None = None
-    data: str | None = None
 
 
 def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to UTF-8 first") -> str:
@@ -141,10 +130,13 @@ def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -
 def compose_message(
     author: Author,
     text: str | None,
-    fields: Fields,
-    parts: Sequence[dict[str, str]] = (),
+    kind: str,
     *,
+    topic: str | None = None,
+    data: str | None = None,
+    parts: Sequence[dict[str, str]] = (),
     takes_topic: bool = True,
+    **options: Any,
 ) -> Message:
     """Build the message; a plain text without further fields needs no validation, and so no pydantic.
 
@@ -154,22 +146,28 @@ def compose_message(
     Args:
         author: who writes it
         text: its text, or what is said of the topic
-        fields: what the options give
+        kind: its kind
+        topic: what a decision, method, ... is about
+        data: the JSON of --data
         parts: parts beside those of --data
         takes_topic: the command has the option --topic, so a hint may name it
+        options: other fields of the message, None or empty for those that are not given
 
     Raises:
         Invalid: there is no content, or a field is invalid.
     """
-    kind, own = fields.kind, payload_key(fields.kind)
     near = difflib.get_close_matches(kind, KINDS, n=1) if kind not in KINDS else []
     if near:
         raise Invalid(f"there is no kind {kind!a}", hint=f"did you mean {near[0]}?")
-    given = _read_given(fields)
+    given = {} if data is None else parse_document(data, "--data", f"--data '{EXAMPLES.get(kind, _DATA_EXAMPLE)}'")
+    if not isinstance(given, dict):
+        hint = f"for example: --data '{EXAMPLES.get(kind, _DATA_EXAMPLE)}'"
+        raise Invalid("--data is not a JSON object", hint=hint)
+    own = payload_key(kind)
     if kind in TYPED_KINDS and not isinstance(given.get(own), dict):
         given = {own: given} if given else {}
-    if fields.topic is not None:
-        given[own] = {**given.get(own, {}), **_topic_fields(kind, fields.topic, text)}
+    if topic is not None:
+        given[own] = {**given.get(own, {}), **_topic_fields(kind, topic, text)}
         text = None
     if kind in TYPED_KINDS and not given.get(own):
         short = f"--kind {kind} --topic ABOUT TEXT, or " if takes_topic and kind in TOPICS else ""
@@ -177,25 +175,14 @@ def compose_message(
         raise Invalid(f"a message of kind {kind} needs its document", hint=hint)
     if parts:
         given["parts"] = [*given.get("parts", ()), *parts]
-    options = {"to": list(fields.to or ()) or None, "reply_to": fields.reply_to, "time": fields.time, "text": text}
-    given |= {name: value for name, value in options.items() if value is not None}
+    given |= {name: value for name, value in options.items() if value not in (None, [])}
+    given |= {} if text is None else {"text": text}
     if not given.keys() & {"text", "parts", own}:
         raise Invalid("no message given", hint="give TEXT, - for standard input, --data or --jsonl")
     if kind == "plain" and given.keys() == {"text"} and text is not None:
         return plain_message(author, text)
     document = {"text": ""} if "parts" not in given else {}
     return _validated({**document, **given, "author": {"name": author.name, "kind": author.kind}, "kind": kind})
-
-
-def _read_given(fields: Fields) -> dict[str, Any]:
-    """Return the object of --data; empty if it was not given."""
-    if fields.data is None:
-        return {}
-    example = f"--data '{EXAMPLES.get(fields.kind, _DATA_EXAMPLE)}'"
-    given = parse_document(fields.data, "--data", example)
-    if not isinstance(given, dict):
-        raise Invalid("--data is not a JSON object", hint=f"for example: {example}")
-    return dict(given)
 
 
 def _topic_fields(kind: str, topic: str, text: str | None) -> dict[str, str]:

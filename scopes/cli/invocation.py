@@ -9,7 +9,7 @@ import os
 import sys
 
 from scopes.cli.command_line import ALL_FIELDS, before_separator
-from scopes.cli.table import COLOR_CHOICES, SECRET_CHOICES
+from scopes.cli.table import GLOBAL_OPTIONS
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.store.projects import (
     cache_directory,
@@ -23,6 +23,7 @@ from scopes.store.projects import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from scopes.cli.table import Command
     from scopes.index.caches import CommitCache
@@ -86,16 +87,43 @@ class Invocation:
             except UnicodeEncodeError as error:
                 raise Invalid(f"argument {position} is not valid UTF-8: {argument!a}") from error
 
-    def begin(self, command: Command, spelling: str, options: Mapping[str, object]) -> None:
+    def begin(self, command: Command, spelling: str, options: Mapping[str, Any]) -> None:
         """Apply the global options to a run of a command, which is typed as `spelling`.
 
+        `-C` changes the current directory, as in git.
+
         Raises:
-            Invalid: the command does not accept one of them.
-            NotFound, Inaccessible, Invalid: as `configure`.
+            NotFound: the directory of `-C` does not exist.
+            Inaccessible: it cannot be entered.
+            Invalid: an option has an invalid value, or the command does not accept it.
         """
-        self.configure(spelling, options)
-        self.pager &= command.pages
+        self.command = spelling
+        for option in GLOBAL_OPTIONS:
+            value = options.get(option.key)
+            if option.choices and value is not None and value not in option.choices:
+                choices = ", ".join(option.choices)
+                raise Invalid(f"{value!r} is not a valid value of {option.names[-1]}: use one of {choices}")
+        for directory in options["directories"]:
+            _change_directory(directory)
+        self.settings = tuple(options["settings"])
+        _check_settings(self.settings)
+        self.store = options["store"]
+        self.at_operation = options["at_operation"]
+        self.color_given = options["color"] is not None
+        self.color = options["color"] or "auto"
+        self.json = options["json"] is not None
+        self.quiet, self.verbose = bool(options["quiet"]), bool(options["verbose"])
+        self.actor = options["actor"]
+        self.dry_run = bool(options["dry_run"])
+        self.secrets = options["secrets"] or "refuse"
+        self.pager = command.pages and not options["no_pager"]
         self.writes = not command.pages
+        self.yes = bool(options["yes"])
+        self.interactive = self.interactive and not options["no_input"]
+        self.nul = bool(options["nul"])
+        self.template = options["template"]
+        names = "" if options["json"] in {None, ALL_FIELDS} else options["json"]
+        self.fields = tuple(name.strip() for name in names.split(",") if name.strip())
         if self.at_operation is not None and not command.reads_past:
             raise Invalid(f"--at cannot be combined with {spelling}", hint="only commands that read accept it")
         if self.dry_run and command.has_own_effects:
@@ -104,52 +132,6 @@ class Invocation:
             self.form, self.template = self.template, None
         elif self.template is not None and command.forms and "{" not in self.template:
             raise Invalid(f"{self.template!a} is not a form of {spelling}", hint=f"forms: {', '.join(command.forms)}")
-        if self.fields or self.template is not None:
-            from scopes.cli.schemas import check_fields
-
-            check_fields(command.path, self)
-
-    def configure(self, command: str, options: Mapping[str, object]) -> None:
-        """Apply the global options; `-C` changes the current directory, as in git.
-
-        Raises:
-            NotFound: the directory of `-C` does not exist.
-            Inaccessible: it cannot be entered.
-            Invalid: `-c` or `--color` has an invalid value.
-        """
-        self.command = command
-        for directory in _as_strings(options["directories"]):
-            _change_directory(directory)
-        self.settings = _as_strings(options.get("settings"))
-        for setting in self.settings:
-            key = setting.partition("=")[0]
-            if not key:
-                raise Invalid(f"-c {setting!a} has no key", hint="for example: -c scopes.durability=fast")
-            if not key.lower().startswith("scopes."):
-                hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
-                raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
-            from scopes.store.config import check_key  # with libgit2
-
-            check_key(key, known=True)
-        self.store = str(options["store"]) if options["store"] is not None else None
-        self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
-        self.color_given = options["color"] is not None
-        self.color = str(options["color"] or "auto")
-        if self.color not in COLOR_CHOICES:
-            raise Invalid(f"{self.color!r} is not a valid value of --color: use one of {', '.join(COLOR_CHOICES)}")
-        self.json = options["json"] is not None
-        self.quiet = bool(options["quiet"])
-        self.verbose = bool(options["verbose"])
-        self.actor = self.actor if options.get("actor") is None else str(options["actor"])
-        self.dry_run = bool(options.get("dry_run"))
-        self.secrets = _read_mode(options.get("secrets"))
-        self.pager = not options["no_pager"]
-        self.yes = bool(options["yes"])
-        self.interactive = self.interactive and not options["no_input"]
-        self.nul = bool(options.get("nul"))
-        self.template = None if options.get("template") is None else str(options["template"])
-        names = "" if options["json"] in {None, ALL_FIELDS} else str(options["json"])
-        self.fields = tuple(name.strip() for name in names.split(",") if name.strip())
 
     @property
     def wants_data(self) -> bool:
@@ -222,15 +204,18 @@ class Invocation:
         """Return the selected store; it is opened once, and created first if `create` is set and it does not exist.
 
         Raises:
-            NotFound: it does not exist, and never did.
-            Corrupt, TooNew, Inaccessible: it cannot be opened, or is gone.
+            NotFound: it does not exist.
+            Corrupt, TooNew, Inaccessible: it cannot be opened, or is gone, and shall not be made in the background.
         """
         if self._repository is None:
             path = self.store_path
             if create and not self.dry_run:
-                self.require_store_not_lost()
                 from scopes.store.repository import create_store
 
+                if self.is_background:
+                    from scopes.live.lost_store import require_store_not_lost
+
+                    require_store_not_lost(path, self.cache_directory, self.state_directory)
                 create_store(path)
             from shlex import join
 
@@ -302,14 +287,20 @@ class Invocation:
         """Whether the user named the store, with `--store` or SCOPES_STORE: it has to exist then."""
         return bool(self.store or self.environ.get("SCOPES_STORE"))
 
+    @property
+    def is_background(self) -> bool:
+        """Whether this is a recorder that nobody watches: a hook, `acp` or `import --watch`."""
+        from scopes.history.sessions import ACP_RECORDER, HOOKS, WATCH
+
+        return self.arguments[:2] == ["hooks", "run"] or self.actor in {ACP_RECORDER, HOOKS, WATCH}
+
     def _open(self, path: str) -> Repository:
-        """Open the store; the error that there is none says if it is gone, or repeats the path that was given."""
+        """Open the store; the error that there is none repeats the path that was given."""
         try:
             from scopes.store.repository import open_repository
 
             opened: Repository = open_repository(path, self.overrides)
         except NotFound as error:
-            self.require_store_not_lost()
             if self.store:
                 from shlex import join
 
@@ -323,27 +314,14 @@ class Invocation:
 
         Raises:
             NotFound: a store that the user named does not exist, or the operation of --at.
-            Inaccessible: it cannot be opened, or one that the user named is gone.
+            Inaccessible: it cannot be opened.
         """
         try:
             return self.repository()
-        except (NotFound, Inaccessible) as error:
+        except NotFound:
             if self._repository is not None or (self.is_store_named and not create):
                 raise
-            if isinstance(error, Inaccessible) and self._find_lost_store() is None:
-                raise
             return None
-
-    def require_store_not_lost(self) -> None:
-        """Raise Inaccessible if the selected store is gone; one that never was there may be created."""
-        from scopes.live.lost_store import require_store_not_lost
-
-        require_store_not_lost(self.store_path, self.cache_directory, self.state_directory)
-
-    def _find_lost_store(self) -> Note | None:
-        from scopes.live.lost_store import find_lost_store
-
-        return find_lost_store(self.store_path, self.cache_directory, self.state_directory)
 
     def repository_or_error(self) -> Repository | ScopesError:
         """Return the selected store, or the error why it cannot be opened."""
@@ -480,15 +458,18 @@ def dry_run_note() -> Note:
     return Note("dry run: nothing was changed")
 
 
-def _read_mode(text: object) -> Mode:
-    modes: dict[object, Mode] = {None: "refuse", "refuse": "refuse", "redact": "redact", "allow": "allow"}
-    if text not in modes:
-        raise Invalid(f"{text!r} is not a valid value of --secrets: use one of {', '.join(SECRET_CHOICES)}")
-    return modes[text]
+def _check_settings(settings: Iterable[str]) -> None:
+    """Raise Invalid if a value of `-c` is no setting of scopes."""
+    for setting in settings:
+        key = setting.partition("=")[0]
+        if not key:
+            raise Invalid(f"-c {setting!a} has no key", hint="for example: -c scopes.durability=fast")
+        if not key.lower().startswith("scopes."):
+            hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
+            raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
+        from scopes.store.config import check_key  # with libgit2
 
-
-def _as_strings(values: object) -> tuple[str, ...]:
-    return tuple(map(str, values)) if isinstance(values, (list, tuple)) else ()
+        check_key(key, known=True)
 
 
 def _change_directory(directory: str) -> None:

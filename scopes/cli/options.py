@@ -99,13 +99,13 @@ Abort: TypeAlias = Annotated[bool, option("--abort", "Stop, and restore the stat
 Skip: TypeAlias = Annotated[bool, option("--skip", "Leave this message out, and continue")]
 
 
-def author_of(invocation: Invocation, name: str | None = None, kind: str | None = None) -> Author:
+def author_of(invocation: Invocation, name: str | None = None) -> Author:
     """Return the author of a message: the agent of `--as`, else the person in the settings, who may be asked.
 
-    A registered name has the kind that the registry says. A name of `--as` that is near a registered one gets a note.
+    A registered name has the kind that the registry says. A name that is near a registered one gets a note.
 
     Raises:
-        Invalid: the name or the kind is not valid.
+        Invalid: the name is not valid.
     """
     from scopes.agents.authors import check_typed_author, note_misspelled, with_registered_kind
     from scopes.history.messages import default_author
@@ -114,18 +114,17 @@ def author_of(invocation: Invocation, name: str | None = None, kind: str | None 
 
     name = invocation.actor if name is None else name
     person = None if name is not None else invocation.ask_name()
-    author = default_author(invocation.config()) if person is None else Author(person, "human")
-    author = author if name is None else Author(name)
-    author = author if kind is None else author._replace(kind=kind)
+    if name is not None:
+        author = Author(name)
+    else:
+        author = default_author(invocation.config()) if person is None else Author(person, "human")
     author = check_typed_author(author)
     repository = invocation.repository()
     if repository.find_ref(AGENTS) is None:
         return author
     if name is not None:
         invocation.add_notes(note_misspelled(repository, name))
-    if kind is None:
-        author = with_registered_kind(repository, author)
-    return author
+    return with_registered_kind(repository, author)
 
 
 def read_data(invocation: Invocation, text: str) -> str:

@@ -44,6 +44,10 @@ def run(line: CommandLine, invocation: Invocation) -> int:
         parser, context = make_context(load(command.target), line, spelling, invocation)
         with context:
             invocation.begin(command, spelling, pop_shared(context))
+            if invocation.fields or invocation.template is not None:
+                from scopes.cli.schemas import check_fields
+
+                check_fields(command.path, invocation)
             return parser.invoke(context) or 0
     except typer.Exit as ended:
         return ended.exit_code
@@ -71,9 +75,8 @@ def make_context(
 
 
 def pop_shared(context: Any) -> dict[str, object]:
-    """Take the values of the global options out of a context, by their keys."""
-    names = [name for name in context.params if name.startswith(_PREFIX)]
-    return {name.removeprefix(_PREFIX): context.params.pop(name) for name in names}
+    """Take the values of the global options out of a context, by their keys; None if a command has its own instead."""
+    return {option.key: context.params.pop(_PREFIX + option.key, None) for option in GLOBAL_OPTIONS}
 
 
 def _write_out(parser: typer.core.TyperCommand, words: list[str]) -> list[str]:

@@ -9,16 +9,16 @@ import pytest
 
 from scopes.cli.command_line import before_separator
 from scopes.cli.invocation import Invocation
+from scopes.cli.table import GLOBAL_OPTIONS, TABLE
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused
 from tests.cli.running import PRODUCT, scopes
 
-NOTHING = dict.fromkeys(("json", "quiet", "verbose", "no_pager", "no_hints", "no_input", "yes"), False)
-NOTHING |= {"directories": (), "settings": (), "store": None, "color": None}
+NOTHING = dict.fromkeys(option.key for option in GLOBAL_OPTIONS) | {"directories": (), "settings": ()}
 
 
 def invocation(*arguments, environ=None, **options):
     made = Invocation(list(arguments), environ or {"HOME": "/home/carol"})
-    made.configure("scopes state", NOTHING | options)
+    made.begin(TABLE.commands["list",], "scopes list", NOTHING | options)
     return made
 
 

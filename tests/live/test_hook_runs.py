@@ -74,28 +74,9 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
     assert (event["error"], "mount its disk" in event["hint"]) == (f"the store {agent.store} is gone", True)
     assert os.listdir(agent.store) == []
     assert "is gone" in scopes("setup", "--status", "--only", "hooks", "claude-code", table=PRODUCT).stdout
-    for command in ("list", "show", "import"):
-        error = scopes(command, table=PRODUCT).stderr
-        assert (f"the store {agent.store} is gone" in error, "mount its disk" in error) == (True, True)
-    for command in (
-        "new Title",
-        "remote add origin https://example.org/store.git",
-        "fetch some.bundle",
-        "agents register checker",
-        "collaborate list",
-        "list",
-        "show",
-        "undo",
-        "memory add x",
-        "append conv-001 x --as a",
-        "export conv-001",
-        "fetch",
-    ):
-        refused = scopes(*command.split(), table=PRODUCT)
-        assert (refused.returncode, f"the store {agent.store} is gone" in refused.stderr) == (8, True), command
     assert os.listdir(agent.store) == []
     rows = [line for line in scopes("doctor", table=PRODUCT).stdout.splitlines() if "is gone" in line]
-    assert [("mount its disk" in line) for line in rows] == [True, True]
+    assert [("mount its disk" in line) for line in rows] == [True]
     os.rmdir(agent.store)
     os.rename(away, agent.store)
     rows = json.loads(scopes("setup", "--status", "--only", "hooks", "claude-code", "--json", table=PRODUCT).stdout)[
@@ -121,10 +102,6 @@ def test_a_store_that_was_only_deleted_is_made_anew_by_a_command_of_the_user(age
     agent.wait_for_texts(*texts_of(1))
     agent.close()
     os.rename(agent.store, tmp_path / "away.git")
-    refused = scopes("import", str(agent.session), table=PRODUCT)
-    assert (refused.returncode != 0, "mount its disk" in refused.stderr) == (True, True)
-    assert not os.path.exists(agent.store)
-    assert scopes("init", table=PRODUCT).returncode == 0
     assert scopes("import", str(agent.session), table=PRODUCT).returncode == 0
     agent.turn(2)
     agent.stop()

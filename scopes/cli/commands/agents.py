@@ -171,7 +171,7 @@ def send(
       scopes send @ --to @review 'Please look at try'
       scopes send conv-001 --to all --queue 'Freeze at six'
     """
-    from scopes.cli.append_input import Fields, compose_message, read_text
+    from scopes.cli.append_input import compose_message, read_text
 
     repository = invocation.repository()
     if second is None and text is None and data is None and not is_whole_conversation(repository, first):
@@ -189,8 +189,7 @@ def send(
     target = StoreHandle(repository).branch(first or LATEST)
     document = None if data is None else json.dumps(read_fields(invocation, data))
     answered = complete_message_id(repository, target.conversation.id, reply_to)
-    fields = Fields(kind=kind, data=document, reply_to=answered)
-    message = compose_message(author_of(invocation), content, fields, takes_topic=False)
+    message = compose_message(author_of(invocation), content, kind, data=document, reply_to=answered, takes_topic=False)
     done = send_message(target, message, to or (), queue=queue)
     failures = deliver_to_programs(repository, done.delivered_to, SentMessage(done.message, [done.operation]))
     return invocation.show(replace(done, notes=(*done.notes, *failures)))

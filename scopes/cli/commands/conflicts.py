@@ -155,7 +155,7 @@ def conflicts_resolve(
 def _resolve_all(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolution, *, go_on: bool) -> int:
     """Resolve conflicts in the same way, the last one with --continue, as one step of undo; return the exit code."""
     repository, operations, code = invocation.repository(), list[Any](), 0
-    author = author_of(invocation, None, None)
+    author = author_of(invocation)
     for conversation, conflict in found:
         value = how.value
         if how.edit:
@@ -246,7 +246,7 @@ def conflicts_escalate(invocation: Invocation, words: ConflictWords = None, to: 
         raise Invalid("a conflict is handed to one agent", hint="leave out the other --to")
     repository = invocation.repository()
     names = _split_one(repository, words)
-    author = author_of(invocation, None, None)
+    author = author_of(invocation)
     name = to[0] if to else ""
     if not name or name.startswith("@"):
         name = choose_neutral(repository, *names, name.removeprefix("@") or None).name

@@ -136,7 +136,6 @@ def _list(invocation: Invocation, wanted: ListFilter) -> ConversationList:
             return result
     repository = invocation.find_repository()
     if repository is None:
-        invocation.require_store_not_lost()
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
     from scopes.render.progress import progress
 

@@ -47,7 +47,7 @@ def decisions(
         from scopes.memory.decision_candidates import list_candidates
 
         return invocation.show(list_candidates(repository, place) if candidates else list_decisions(repository, place))
-    author = author_of(invocation, None, None)
+    author = author_of(invocation)
     if withdraw:
         from scopes.conversation.decisions import withdraw_decision
 

@@ -67,7 +67,6 @@ def import_(
         return invocation.stream(WatchRun(invocation, paths or [], projects=project).run())
     if again and not paths:
         return _read_again(invocation)
-    invocation.require_store_not_lost()
     options = ImportOptions(
         dry_run=invocation.dry_run, strict=strict, again=again, reread=again,
         projects=projects_to_import(invocation, project or ()),

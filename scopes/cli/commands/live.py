@@ -6,27 +6,26 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
-from scopes.cli.options import Limit, MaxTokens, Text, Texts, argument, option
+from scopes.cli.options import Limit, MaxTokens, Text, Texts, argument, option, tokenizer_for
 from scopes.errors import Invalid, Refused, ScopesError
 from scopes.history.sessions import ACP_RECORDER
 from scopes.ids import parse_agent_name
 from scopes.server.acp.options import (
-    CONTINUE,
     HISTORY_MESSAGES,
     HISTORY_TOKENS,
-    INJECT,
-    MEMORY,
     Connection,
     ContinueOptions,
+    Inject,
     RecordingTarget,
     RecordOptions,
     command_key,
     program_name,
 )
+from scopes.server.acp.options import Continue as OfSessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from scopes.server.mcp.access import StoreAccess
     from scopes.store.repository import Repository
 
-Chosen = TypeVar("Chosen", bound=str)
-_TOOLS = ("status", "full", "none")
 _TOKEN = "SCOPES_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _MIN_TOKEN = 16
 
@@ -47,13 +44,17 @@ def acp(
     words: Annotated[Texts, argument("-- AGENT...", "The command that starts the agent, after --")] = None,
     limit: Limit = None,
     max_tokens: MaxTokens = None,
-    which: Annotated[str, option("--continue WHICH", "Sessions to continue: first, always, never")] = CONTINUE[0],
+    which: Annotated[OfSessions, option("--continue WHICH", "Sessions to continue: first, always, never")] = "first",
     conversation: Annotated[Text, option("--conversation WHERE", "What to continue (default: the newest)")] = None,
     fork: Annotated[bool, option("--fork", "Leave the session as it is, go on in a fork")] = False,
     agent: Annotated[Text, option("--agent NAME", "The agent's name (default: its own)")] = None,
-    inject: Annotated[str, option("--inject WHEN", "History in the first prompt: auto, always, never")] = INJECT[0],
-    memory: Annotated[str, option("--memory OF", "Memory of this project, of all, or none")] = MEMORY[0],
-    tools: Annotated[str, option("--with-tools HOW", "Tool calls in history: status, full, none")] = _TOOLS[0],
+    inject: Annotated[Inject, option("--inject WHEN", "History in the first prompt: auto, always, never")] = "auto",
+    memory: Annotated[
+        Literal["project", "all", "none"], option("--memory OF", "Memory of this project, of all, or none")
+    ] = "project",
+    tools: Annotated[
+        Literal["status", "full", "none"], option("--with-tools HOW", "Tool calls in history: status, full, none")
+    ] = "status",
     log: Annotated[bool, option("--log", "Show what happened in sessions, and counts")] = False,
     messages: Annotated[int | None, option("--history-messages", "As -n", least=0, hidden=True)] = None,
 ) -> int:
@@ -72,25 +73,17 @@ def acp(
     last = messages if limit is None else limit
     if log:
         return _show_log(invocation, conversation, agent, last)
-    options = ContinueOptions(
-        which=_choose("--continue", which, CONTINUE),
-        conversation=conversation,
-        fork=fork,
-        inject=_choose("--inject", inject, INJECT),
-    )
     command = after_separator(invocation.arguments)
     if not command or len(words or ()) != len(command):
         raise Invalid("the command of the agent goes after --", hint="for example: scopes acp -- opencode acp")
     if min(1 if last is None else last, 1 if max_tokens is None else max_tokens) < 1:
         raise Invalid("numbers must be at least 1")
-    if options.which == "never" and conversation is not None:
+    if which == "never" and conversation is not None:
         raise Invalid("--continue never cannot be combined with --conversation", hint="leave one of them out")
-    memory, tools = _choose("--memory", memory, MEMORY), _choose("--with-tools", tools, _TOOLS)
     shown = HISTORY_MESSAGES if last is None and max_tokens is None else last
     tokens = HISTORY_TOKENS if max_tokens is None else max_tokens
 
     def build_history(repository: Repository, where: str) -> HistoryBlock:
-        from scopes.cli.options import tokenizer_for
         from scopes.context.history_block import HistoryRequest, history
 
         request = HistoryRequest(where=where, last=shown, max_tokens=tokens, tools=tools, memory=memory)
@@ -98,6 +91,7 @@ def acp(
         return block
 
     name = None if agent is None else parse_agent_name(agent)
+    options = ContinueOptions(which=which, conversation=conversation, fork=fork, inject=inject)
     return _run_agent(invocation, command, name, options, build_history)
 
 
@@ -198,13 +192,6 @@ def _start_agent(invocation: Invocation, command: Sequence[str], conversation: s
 
         StoreHandle(invocation.repository()).branch(conversation)
     return AgentProcess(command)
-
-
-def _choose(option: str, value: str, choices: tuple[Chosen, ...]) -> Chosen:
-    for choice in choices:
-        if choice == value:
-            return choice
-    raise Invalid(f"{value!a} is not a valid value of {option}", hint=f"values: {', '.join(choices)}")
 
 
 def _open_access(invocation: Invocation) -> StoreAccess:

@@ -268,7 +268,7 @@ def mr_open(
     first, _, rest = (message or "").strip().partition("\n")
     if title is not None:
         first, rest = title, message or ""
-    author = author_of(invocation, None, None)
+    author = author_of(invocation)
     return invocation.show(
         open_merge_request(
             repository, conversation, names[0], title=first or names[0] if title is None else title, target=target,
@@ -313,7 +313,7 @@ def mr_close(invocation: Invocation, words: RequestWords = None, reason: Reason 
     """
     repository = invocation.repository()
     conversation, name = _split_request(repository, words)
-    author = author_of(invocation, None, None)
+    author = author_of(invocation)
     return invocation.show(close_merge_request(repository, conversation, name, reason=reason, author=author))
 
 

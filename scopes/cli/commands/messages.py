@@ -7,7 +7,6 @@ from shlex import quote
 from typing import Annotated
 
 from scopes.cli.append_input import (
-    Fields,
     LineReader,
     compose_message,
     parse_document,
@@ -111,13 +110,12 @@ def append(
     target = None if start is not None else handle.branch(where, branch)
     conversation = handle.conversation(where.partition("/")[0])
     answered = complete_message_id(repository, conversation.id, reply_to)
-    fields = Fields(
-        kind=kind, to=to, reply_to=answered, time=time, topic=topic,
-        data=None if data is None else read_data(invocation, data),
-    )  # fmt: skip
+    document = None if data is None else read_data(invocation, data)
     parts = [] if binary is None else [read_part(invocation, binary)]
     text = None if parts else _read_text(invocation, text, has_data=data is not None)
-    message = compose_message(author_of(invocation, None, None), text, fields, parts)
+    message = compose_message(
+        author_of(invocation), text, kind, topic=topic, data=document, parts=parts, to=to, reply_to=answered, time=time
+    )
     if target is None:
         result = _append_to_new(conversation.id, repository, message, start or "", branch or where.partition("/")[2])
     else:
@@ -216,7 +214,7 @@ def amend(
     document = None
     if data is not None:
         document = parse_document(read_data(invocation, data), "--data", f"--data '{EXAMPLES['decision']}'")
-    author = author_of(invocation, None, None)
+    author = author_of(invocation)
     return invocation.show(run_amend(repository, place, target, new_text, author=author, data=document))
 
 
@@ -235,7 +233,7 @@ def retract(
       scopes retract main~1
     """
     repository = invocation.repository()
-    author = author_of(invocation, None, None)
+    author = author_of(invocation)
     for place, message in find_messages(repository, words):
         invocation.show(run_retract(repository, place, message, reason, author=author))
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, TypedDict
 
@@ -10,14 +10,13 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.options import All, Reason, Text, Texts, argument, option
 from scopes.cli.progress import counted
 from scopes.errors import Invalid
-from scopes.ids import ConversationId
 from scopes.purge.redact import redact as run_redact
-from scopes.secret_scan.clearance import Gate
 from scopes.secrets.allow import allow, disallow
 from scopes.secrets.list import explain, explain_rules, list_secrets
-from scopes.secrets.scan import FindOutside, Progress, ScannedMessages, SecretRow
-from scopes.secrets.scan_cache import SecretPlace
+from scopes.secrets.scan import FindOutside, Progress, SecretRow
 from scopes.store.repository import Repository
+from scopes.sync.outgoing_secrets import find_outgoing_secrets, find_outside_messages
+from scopes.sync.outgoing_sources import find_source_secrets
 
 
 class Finders(TypedDict):
@@ -104,24 +103,11 @@ def finders_of(invocation: Invocation) -> Iterator[Finders]:
     with counted(invocation, "scanning for secrets") as on_progress:
         yield {
             "index_directory": invocation.index_directory,
-            "find_outside": _find_outside,
+            "find_outside": find_outside_messages,
             "on_progress": on_progress,
         }
 
 
-def _find_outside(
-    repository: Repository, conversation: ConversationId, scanned: ScannedMessages, gate: Gate
-) -> Iterable[SecretPlace]:
-    """Search what a push sends of a conversation in addition to messages; imported only if one has changed."""
-    from scopes.sync.outgoing_secrets import find_outside_messages
-
-    find: Callable[..., Iterable[SecretPlace]] = find_outside_messages
-    return find(repository, conversation, scanned, gate)
-
-
 def find_elsewhere(repository: Repository) -> list[SecretRow]:
-    """Search everything that a push would send, original files included; imported only when needed."""
-    from scopes.sync.outgoing_secrets import find_outgoing_secrets
-    from scopes.sync.outgoing_sources import find_source_secrets
-
+    """Search everything that a push would send, original files included."""
     return [*find_outgoing_secrets(repository), *find_source_secrets(repository)]

@@ -83,7 +83,7 @@ def test_the_log_has_the_version_of_the_protocol_that_an_agent_speaks(desk, stat
 def test_an_option_without_its_value_is_named_before_the_missing_command(words):
     done = scopes("acp", *words, "--", "cat", table=PRODUCT)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"is not a valid value of {words[0]}" in done.stderr
+    assert f"invalid value for '{words[0]}'" in done.stderr
 
 
 def test_the_preview_is_exactly_what_is_put_in(desk):
