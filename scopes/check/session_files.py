@@ -16,7 +16,7 @@ from scopes.history.sources import SourceRecord, read_spans, walk_chunks
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import Segment
 from scopes.importers.formats.events import STREAM
-from scopes.importers.formats.lossless_json import decode
+from scopes.importers.formats.records import decode
 from scopes.importers.streams import is_stream_part
 from scopes.model.message import Message
 from scopes.store.repository import Repository

@@ -18,9 +18,7 @@ from scopes.ids import MessageId
 from scopes.importers.archive import Segment
 from scopes.importers.formats.claude_parts import is_result, read_results
 from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.json_lines import walk_records
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.stream_documents import walk_stream
+from scopes.importers.formats.records import walk_records, walk_stream
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import Part
 
@@ -211,7 +209,7 @@ def _call(value: Mapping[str, Any], call_id: object) -> Part:
     if isinstance(given, str):
         given = _decoded(given)
     known = {"call_id": call_id} if isinstance(call_id, str) else {}
-    fields = {"input_text": given} if isinstance(given, str) else lossless_field("input", given)
+    fields = {"input_text": given} if isinstance(given, str) else {"input": given}
     return Part("tool_call", {**known, "name": value.get("name", value.get("tool_name")), **fields})
 
 

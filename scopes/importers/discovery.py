@@ -32,7 +32,7 @@ PIPE_SECONDS = 10
 MIN_FREE_BYTES = 64 << 20  # of the disk with the temporary file; a pipe may never end
 _SPOOL_BYTES = 4 << 20
 _SESSION = re.compile(r"[0-9A-Za-z_-]{8,64}")  # an id that is no path and no pattern
-_NOT_TRANSCRIPTS = frozenset({"logs.json"})  # in the folders of Gemini CLI: what was typed, for its prompt line
+_NOT_TRANSCRIPTS = frozenset({"logs.json", "state.json"})  # of Gemini CLI: what was typed; of Kimi: title, directory
 _RENDERINGS = f"{os.sep}.specstory{os.sep}history{os.sep}"  # where every Markdown file is a transcript
 FILE_SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS for suffix in known.file_suffixes))
 

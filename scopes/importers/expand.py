@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -27,8 +28,11 @@ from scopes.regular_file import open_regular
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+    from scopes.importers.formats.database import Database
+
 MIN_FREE_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 18
+_VERSION = re.compile(r"_?v?\d+\Z")  # at the end of the name of a table
 _MANY_BYTES = 256 << 20  # of lines, between two looks at the free space of the disk
 _MAX_RATIO = 16  # of lines to the bytes that they come from
 _UNSUSPICIOUS_BYTES = 1 << 30
@@ -110,7 +114,7 @@ def expand_sources(sources: Sequence[Source], skipped: list[Skipped]) -> list[So
     found: list[Source] = []
     for source in sources:
         try:
-            found += _expand(source)
+            found += _expand(source, skipped)
         except (CannotImport, OSError) as error:
             entry = _skip(source, error)
             asked = source.named or len(sources) == 1
@@ -157,7 +161,7 @@ def make_folder_source(path: str, *, named: bool = False) -> FolderSource:
     return FolderSource(path, size, named=named, files=tuple(sorted(files)))
 
 
-def _expand(source: Source) -> list[Source]:
+def _expand(source: Source, skipped: list[Skipped]) -> list[Source]:
     if isinstance(source, FolderSource):
         known = is_collection(source.path)
         return [source] if known is None else _write_all(source, known, known.walk_conversations(source.path))
@@ -169,7 +173,23 @@ def _expand(source: Source) -> list[Source]:
         chosen: DatabaseCollection | None = next(
             (each for each in DATABASES if any(database.has(tables) for tables in each.tables)), None
         )
-        return [source] if chosen is None else _write_all(source, chosen, chosen.walk_conversations(database))
+        if chosen is None:
+            return [source]
+        unread = _find_unread_tables(database, chosen)
+        if unread:
+            reason = f"tables that no format reads: {', '.join(unread)}"
+            skipped.append(Skipped(path=source.path, reason=reason))
+        return _write_all(source, chosen, chosen.walk_conversations(database))
+
+
+def _find_unread_tables(database: Database, collection: DatabaseCollection) -> list[str]:
+    """Return the tables with rows that are named like known ones but for a version: those of a newer program."""
+    known = {table for tables in collection.tables for table in tables}
+    return [
+        table
+        for table in database.tables
+        if table not in known and _VERSION.sub("", table) in known and next(database.walk(table), None) is not None
+    ]
 
 
 def _is_database(source: Source) -> bool:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.formats.aider.run import CUT_OFF as LINE_CUT_OFF
-from scopes.importers.formats.json_lines import CUT_OFF as RECORD_CUT_OFF
+from scopes.importers.formats.records import CUT_OFF
 from scopes.importers.results import REPEAT_WITH, GroupedNote, SessionJoined, Skipped
 from scopes.importers.run_state import ImportRun
 from scopes.importers.targets import ImportTarget
 from scopes.result import Note, plural
 from scopes.secrets.count import NOT_SCANNED, import_note
-
-_WITHOUT_END = (LINE_CUT_OFF, RECORD_CUT_OFF)
 
 
 def notes_of_skipped(skipped: Sequence[Skipped]) -> list[Note | GroupedNote]:
@@ -85,7 +82,7 @@ def note_unparsed(run: ImportRun) -> list[Note]:
 
 def is_about_last_line(note: Note) -> bool:
     """Return True for a note of `note_unparsed` about nothing but the last line of a file, which has no end yet."""
-    return note.text.startswith("1 record could not be read") and note.text.endswith(_WITHOUT_END)
+    return note.text.startswith("1 record could not be read") and note.text.endswith(CUT_OFF)
 
 
 def note_secrets(run: ImportRun, targets: Iterable[ImportTarget]) -> list[Note]:

@@ -3,8 +3,8 @@ r"""Canonical JSON: equal values are equal blobs on every machine, so equal hist
 A stored document is one line of UTF-8 without blanks, ending in one newline. The keys of our own documents are sorted
 by code point; a subtree from a foreign source (`Foreign`) keeps its key order. Text is stored unchanged, never
 normalized. A lone surrogate, which UTF-8 cannot encode, is written as the escape `\udXXX`; two halves of a pair are one
-character. Numbers are written as by Python's `repr`, the shortest text that is read as the same number. Importers store
-foreign JSON that these rules would change as text.
+character. Numbers are written as by Python's `repr`, the shortest text that is read as the same number. Foreign JSON is
+stored as it is read: of repeated keys the last one, and numbers that are not finite as text.
 
 Names become paths of trees that git accepts: a component is percent-encoded, every byte outside `[A-Za-z0-9_-]` is
 `%XX`, except a `.` inside the name. The last component, the leaf, ends in `=`, which no encoded name contains, so a

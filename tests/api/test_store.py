@@ -6,8 +6,8 @@ import pytest
 
 import scopes
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
-from scopes.importers.formats.pi.format import NAME
-from tests.importers.formats.pi.test_pi import MESSAGES, session_file
+from scopes.importers.formats.pi import NAME
+from tests.importers.formats.test_pi import MESSAGES, session_file
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]

@@ -11,7 +11,7 @@ from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.show import show
 from scopes.conversation.stats import files, stats
-from scopes.importers.formats.openai.format import OpenAIMessages
+from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from tests.importers.reading import source_of

@@ -16,7 +16,7 @@ from scopes.errors import Invalid
 from scopes.exporters.atif import make_step
 from scopes.exporters.export import export
 from scopes.history.names import list_branch_tips
-from scopes.importers.formats.atif.format import Atif
+from scopes.importers.formats.atif import Atif
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sample import import_sample

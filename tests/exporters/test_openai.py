@@ -15,7 +15,7 @@ from scopes.errors import Invalid
 from scopes.exporters.export import export
 from scopes.history.names import list_branch_tips
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.openai.format import OpenAIMessages
+from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.import_sample import import_sample
 from scopes.importers.import_sources import import_sources
 from scopes.model.message import Author, Part

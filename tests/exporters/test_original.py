@@ -22,7 +22,7 @@ from scopes.ids import Oid
 from scopes.importers import archive as writing_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code import ClaudeCode
-from scopes.importers.formats.openai.format import OpenAIMessages
+from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.model import encoding
 from scopes.store.objects import COMMIT, Identity, find_blob, format_commit, read_commit, update_tree

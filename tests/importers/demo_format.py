@@ -14,7 +14,7 @@ from typing import Any
 
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
-from scopes.importers.formats.json_lines import walk_records
+from scopes.importers.formats.records import walk_records
 from scopes.model.message import Author, Part
 
 CREATED = "2026-02-01T10:00:00Z"

@@ -6,31 +6,33 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from scopes.importers.formats.collection import encode_file, encode_row
 from scopes.importers.formats.cursor.cells import encode_cells
-from scopes.importers.formats.row_lines import encode_file, encode_row
 from tests.importers.databases import dialog, response_row, thread_rows
-from tests.importers.formats.aider import test_format as aider
-from tests.importers.formats.atif import test_atif
-from tests.importers.formats.chatgpt import test_chatgpt
-from tests.importers.formats.claude_ai import test_claude_ai
+from tests.importers.formats import copilot_sessions as copilot_cli
+from tests.importers.formats import openhands_folders as openhands
+from tests.importers.formats import test_aider as aider
+from tests.importers.formats import (
+    test_atif,
+    test_chatgpt,
+    test_claude_ai,
+    test_mini_swe_agent,
+    test_opencode_rows,
+    test_openhands,
+    test_pi,
+    test_swe_agent,
+)
+from tests.importers.formats import test_grok as grok
+from tests.importers.formats import test_kimi as kimi
+from tests.importers.formats import test_openai as openai
+from tests.importers.formats import test_specstory as specstory
 from tests.importers.formats.codex.rollouts import short_rollout
-from tests.importers.formats.copilot_cli import sessions as copilot_cli
 from tests.importers.formats.cursor import databases as cursor
 from tests.importers.formats.cursor import test_transcripts as cursor_transcript
 from tests.importers.formats.cursor.events import journal, turn
 from tests.importers.formats.gemini import test_document, test_gemini
-from tests.importers.formats.grok import test_format as grok
 from tests.importers.formats.iflow import test_format as iflow
-from tests.importers.formats.kimi import test_format as kimi
-from tests.importers.formats.mini_swe_agent import test_mini_swe_agent
-from tests.importers.formats.openai import test_format as openai
-from tests.importers.formats.opencode import test_session_rows
-from tests.importers.formats.openhands import folders as openhands
-from tests.importers.formats.openhands import test_openhands
-from tests.importers.formats.pi import test_pi
 from tests.importers.formats.qwen import test_qwen
-from tests.importers.formats.specstory import test_format as specstory
-from tests.importers.formats.swe_agent import test_swe_agent
 from tests.importers.test_robustness import session_log
 
 
@@ -92,7 +94,7 @@ FOLDER = [
         *((f"events/event-{number:05d}-{number:08d}.json", each) for number, each in enumerate(test_openhands.EVENTS)),
     )
 ]
-ROWS = records_of(b"".join(test_session_rows.LINES))
+ROWS = records_of(b"".join(test_opencode_rows.LINES))
 PI = records_of(test_pi.session_file(*test_pi.MESSAGES))
 TALKS = [{"messages": openai.TALK[:2]}, {"messages": openai.TALK}]
 DOCUMENTS: dict[str, tuple[Callable[[int], object], int]] = {  # by the number of records that is there, and all of them
@@ -137,5 +139,5 @@ SAMPLES: dict[str, tuple[str, tuple[bytes, ...]]] = {  # the format, and the fil
     "openhands folder": ("openhands", grown_lines(FOLDER, 4, 8)),
     "openhands old document": ("openhands", grown_document(lambda count: openhands.OLD_EVENTS[:count], 10)),
     "cursor chat": ("cursor", grown_lines(CHAT, 5, 9)),
-    "opencode dialog": ("opencode", (test_session_rows.data_of(*dialog("hello", "hi")),)),
+    "opencode dialog": ("opencode", (test_opencode_rows.data_of(*dialog("hello", "hi")),)),
 }

@@ -18,7 +18,7 @@ from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
-from scopes.importers.formats.json_lines import walk_records
+from scopes.importers.formats.records import walk_records
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.store.repository import open_repository

@@ -22,11 +22,11 @@ from scopes.importers.formats.base import read_session
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.stale_copy import StoredCopy
 from scopes.store import refs
+from tests.importers.formats import test_opencode as opencode
+from tests.importers.formats import test_pi as pi
 from tests.importers.formats.cursor import databases as cursor_databases
 from tests.importers.formats.cursor import events as cursor
 from tests.importers.formats.gemini import test_gemini as gemini
-from tests.importers.formats.opencode import test_opencode as opencode
-from tests.importers.formats.pi import test_pi as pi
 from tests.importers.formats.qwen import test_qwen as qwen
 from tests.importers.reading import real_transcript
 from tests.importers.test_robustness import claude_records, codex_records, openai_records

@@ -14,7 +14,7 @@ from scopes.importers.found_transcripts import list_transcripts
 from scopes.importers.import_sources import import_sources
 from tests.importers.databases import LLM_RESPONSES, make_database, response_row
 from tests.importers.formats.gemini.test_gemini import FILE, lines
-from tests.importers.formats.pi.test_pi import MESSAGES, session_file
+from tests.importers.formats.test_pi import MESSAGES, session_file
 from tests.support.store import make_store
 
 OLD = 1_700_000_000

@@ -21,7 +21,7 @@ from scopes.history.names import list_branch_tips, resolve_revision
 from scopes.importers import workers
 from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.openai.format import OpenAIMessages
+from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.store.config import Setting

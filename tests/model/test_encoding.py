@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
-from scopes.importers.formats.lossless_json import decode, lossless_field
+from scopes.importers.formats.records import decode
 from scopes.model.encoding import (
     MAX_DEPTH,
     MAX_DIGITS,
@@ -45,7 +45,7 @@ def has_split_pair(text):
 def field_from_outside(name, text):
     """Return the field that importers store for a JSON text."""
     try:
-        field = lossless_field(name, decode(text))
+        field = {name: decode(text)}
     except (ValueError, RecursionError):
         return {f"{name}_text": text}
     return {key: Foreign(value) for key, value in field.items()}
@@ -114,7 +114,7 @@ def test_hash_seed_locale_time_zone_and_digit_limit_change_no_byte(surroundings)
     """P11, for the bytes of a blob."""
     program = f"""
 import hashlib, json
-from scopes.importers.formats.lossless_json import decode, lossless_field
+from scopes.importers.formats.records import decode
 from scopes.model.encoding import Foreign, dump
 {inspect.getsource(field_from_outside)}
 {inspect.getsource(with_fields_from_outside)}

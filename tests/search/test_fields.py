@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.conversation.branch import tag
-from scopes.importers.formats.openai.format import OpenAIMessages
+from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from scopes.search.run import search

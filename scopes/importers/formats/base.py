@@ -99,10 +99,14 @@ def name_source(source: Source) -> Iterator[None]:
 
 
 class Format(Protocol):
-    """A transcript format. Everything that is special to one agent's transcripts is here or in its package.
+    """A transcript format: recognize a source by its content, and read it as events.
 
-    The one exception is how an agent words its tool calls and results: `scopes.model.tools` has a table of that,
-    because memory and the renderers read it, and they do not import the importers.
+    Derive from this class. `sniff` takes a source only by what no other program writes. `walk_events` yields a
+    `Session`; then all bytes of the source, each in one event: a `Draft` for a message, a `SessionRecord` for what is
+    none, `Unparsed` for what cannot be read; then an `Ending` (`events` says what their fields mean). A draft has a key
+    of its own, and comes after the draft that it names as its parent; else the source is skipped. Equal bytes give
+    equal events on every machine. Everything special to one agent is in its module, but for how it words its tools
+    (`scopes.model.tools`), which memory and the renderers read without the importers.
     """
 
     @property
@@ -116,10 +120,12 @@ class Format(Protocol):
     @property
     def standard_folders(self) -> StandardFolders | None:
         """Where the agent keeps its transcripts; None if the format belongs to no agent."""
+        return None
 
     @property
     def sub_agent_fields(self) -> tuple[str, ...]:
         """Fields of a tool result's `structured` object that hold the id of the sub-agent that the call started."""
+        return ()
 
     def sniff(self, head: bytes) -> bool:
         """Return True if a source that begins with `head`, its first 256 KiB, is in this format."""

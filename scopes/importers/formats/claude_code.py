@@ -38,12 +38,8 @@ from scopes.importers.formats.claude_parts import (
 from scopes.importers.formats.claude_stream import is_by_qwen, is_envelope, walk_envelope
 from scopes.importers.formats.events import ByteRange, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.formats.fields import object_field, text_field, time_field
-from scopes.importers.formats.json_lines import Record, walk_records
-from scopes.importers.formats.lossless_json import NOT_DECODED, find_text_field
-from scopes.importers.formats.run_builder import ANSWER, RESULTS, OpenMessage
-from scopes.importers.formats.session_walk import read_beginning
-from scopes.importers.formats.stream_documents import first_records
-from scopes.importers.formats.unknown_parts import report_unknown_parts
+from scopes.importers.formats.records import NOT_DECODED, Record, find_text_field, first_records, walk_records
+from scopes.importers.formats.run_builder import ANSWER, RESULTS, OpenMessage, read_beginning, report_unknown_parts
 
 MAX_BYTES = 32 << 20  # of the lines of one message; later lines start a new message
 _OTHER_AGENT = "session-"  # iFlow writes the same fields; its session ids begin with this

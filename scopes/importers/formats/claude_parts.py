@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scopes.importers.formats.fields import file_content_hash, object_field, text_field
-from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, INJECTED, META, PROMPT, RESULTS, TOOL
 from scopes.model.message import Author, FileTouch, Part
 
@@ -160,7 +159,7 @@ def read_part(block: Any) -> Part:
         case {"type": "redacted_thinking", "data": str(data)}:
             return Part("reasoning", {"opaque": data})
         case {"type": str(kind), "name": str(name)} if kind in _CALLS:
-            given = lossless_field("input", block.get("input"))
+            given = {"input": block.get("input")}
             return Part("tool_call", {**_call_id(block, "id"), "name": name, **given})
         case {"type": str(kind), "source": {"type": "base64", "media_type": str(media), "data": str(data)}} if (
             kind in _FILES
@@ -169,8 +168,8 @@ def read_part(block: Any) -> Part:
         case {"type": str(kind), "source": {"type": "url", "url": str(url)}} if kind in _FILES:
             return Part(_FILES[kind], {"path": url})
         case {"type": str(kind), "tool_use_id": str(), "content": output} if kind.endswith("_tool_result"):
-            return Part("tool_result", {**_call_id(block, "tool_use_id"), **lossless_field("output", output)})
-    return Part("raw", lossless_field("json", block))
+            return Part("tool_result", {**_call_id(block, "tool_use_id"), "output": output})
+    return Part("raw", {"json": block})
 
 
 def _call_id(block: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -216,14 +215,14 @@ def _read_result(block: dict[str, Any], structured: object) -> Part:
     fields: dict[str, Any] = _call_id(block, "tool_use_id")
     output, failed = block.get("content"), block.get("is_error")
     if "content" in block:
-        fields |= lossless_field("output", output)
+        fields |= {"output": output}
     if isinstance(failed, bool):
         fields["is_error"] = failed
     code = _EXIT_CODE.match(output) if isinstance(output, str) and failed is True else None
     if code is not None:
         fields["exit_code"] = int(code[1])
     extra = _structured_extra(structured, output)
-    return Part("tool_result", fields if extra is None else {**fields, **lossless_field("structured", extra)})
+    return Part("tool_result", fields if extra is None else {**fields, "structured": extra})
 
 
 def _structured_extra(result: object, output: object) -> object:
@@ -304,4 +303,4 @@ def describe_usage(raw: Mapping[str, Any], tokens: Tokens, before: Tokens) -> di
     }
     own = less.pop(None)
     others = [{"model": model, **counts} for model, counts in less.items() if any(counts.values())]
-    return {**own, **({"others": others} if others else {}), **lossless_field("raw", raw)}
+    return {**own, **({"others": others} if others else {}), "raw": raw}

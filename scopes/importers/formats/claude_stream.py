@@ -25,10 +25,20 @@ from scopes.importers.formats.claude_parts import (
 )
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, INJECTED, META, PROMPT, RESULTS, TOOL, RunBuilder
-from scopes.importers.formats.session_walk import read_beginning, walk_runs
-from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
+from scopes.importers.formats.records import Record, digest_of_record, first_records, name_stream
+from scopes.importers.formats.run_builder import (
+    ANSWER,
+    ERROR,
+    HUMAN,
+    INJECTED,
+    META,
+    PROMPT,
+    RESULTS,
+    TOOL,
+    RunBuilder,
+    read_beginning,
+    walk_runs,
+)
 from scopes.model.message import Author, Part
 
 _MESSAGES = frozenset({"assistant", "user", "result"})

@@ -34,11 +34,17 @@ from scopes.importers.formats.codex_items import (
 from scopes.importers.formats.codex_stream import NAME, is_stream, walk_stream_events
 from scopes.importers.formats.events import ByteRange, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.formats.fields import object_field, text_field, time_field
-from scopes.importers.formats.json_lines import Record, walk_records
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.run_builder import ANSWER, ERROR, PROMPT, RESULTS, TOOL, OpenMessage
-from scopes.importers.formats.session_walk import read_beginning
-from scopes.importers.formats.unknown_parts import report_unknown_parts
+from scopes.importers.formats.records import Record, walk_records
+from scopes.importers.formats.run_builder import (
+    ANSWER,
+    ERROR,
+    PROMPT,
+    RESULTS,
+    TOOL,
+    OpenMessage,
+    read_beginning,
+    report_unknown_parts,
+)
 from scopes.model.message import COPIED, Author, FileTouch, Part
 from scopes.model.tools import touches_of_call
 
@@ -394,7 +400,7 @@ class _Reader:
                 text = text_field(parsed.payload, "message")
                 parts = [] if text is None else [Part("text", {"text": text})]
                 if "replacement_history" in parsed.payload:
-                    parts.append(Part("raw", lossless_field("json", parsed.payload["replacement_history"])))
+                    parts.append(Part("raw", {"json": parsed.payload["replacement_history"]}))
                 self._begin(parsed, _HARNESS, _COMPACTION, tuple(parts))
             case "token_usage_record":
                 self._add_usage(parsed, self._counter.read_record(parsed.payload))
@@ -426,7 +432,7 @@ class _Reader:
         elif record.type in OUTPUTS:
             self._read_output(record)
         elif record.type in COMPACTIONS:
-            self._begin(record, _HARNESS, _COMPACTION, (Part("raw", lossless_field("json", record.payload)),))
+            self._begin(record, _HARNESS, _COMPACTION, (Part("raw", {"json": record.payload}),))
         elif record.type == "agent_message":
             self._read_communication(record)
         elif record.type == "message":

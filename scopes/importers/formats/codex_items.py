@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scopes.importers.formats.events import ByteRange
-from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.lossless_json import decode, lossless_field
-from scopes.importers.formats.openai.parts import read_arguments, read_file
+from scopes.importers.formats.fields import object_field, read_arguments, read_file, text_field
+from scopes.importers.formats.records import decode
 from scopes.importers.formats.run_builder import HUMAN, INJECTED, META, PROMPT
 from scopes.model.message import Author, FileTouch, Part
 
@@ -82,13 +81,13 @@ def read_content(content: object, phase: str | None = None) -> Iterator[Part]:
             case {"type": "input_image" | "image", "image_url": str(url)}:
                 yield read_file("image", url)
             case _:
-                yield Part("raw", lossless_field("json", block))
+                yield Part("raw", {"json": block})
 
 
 def _call(item: Mapping[str, Any], name: object, fields: dict[str, Any]) -> Part:
     """Return a call; raw if the name of its tool is no string."""
     if not isinstance(name, str):
-        return Part("raw", lossless_field("json", item))
+        return Part("raw", {"json": item})
     call_id = text_field(item, "call_id") or text_field(item, "id")
     return Part("tool_call", {**({} if call_id is None else {"call_id": call_id}), "name": name or "unknown", **fields})
 
@@ -106,7 +105,7 @@ def _read_function(item: Mapping[str, Any]) -> Iterator[Part]:
 
 def _read_custom_tool(item: Mapping[str, Any]) -> Iterator[Part]:
     value = item.get("input")
-    fields = {"input_text": value} if isinstance(value, str) else lossless_field("input", value)
+    fields = {"input_text": value} if isinstance(value, str) else {"input": value}
     yield _call(item, item.get("name", ""), fields)
 
 
@@ -115,11 +114,11 @@ def _read_search(item: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _read_shell(item: Mapping[str, Any]) -> Iterator[Part]:
-    yield _call(item, "local_shell", lossless_field("input", item.get("action")))
+    yield _call(item, "local_shell", {"input": item.get("action")})
 
 
 def _read_web_search(item: Mapping[str, Any]) -> Iterator[Part]:
-    yield _call(item, "web_search", lossless_field("input", item.get("action")))
+    yield _call(item, "web_search", {"input": item.get("action")})
 
 
 def _read_image(item: Mapping[str, Any]) -> Iterator[Part]:
@@ -171,13 +170,13 @@ def read_result(item: Mapping[str, Any]) -> dict[str, Any]:
     call_id, output = text_field(item, "call_id"), item.get("output")
     known: dict[str, Any] = {} if call_id is None else {"call_id": call_id}
     if "output" not in item:
-        return {**known, **(lossless_field("output", item["tools"]) if "tools" in item else {})}
+        return {**known, **({"output": item["tools"]} if "tools" in item else {})}
     match output:
         case str():
             return {**known, **_read_output(output)}
         case {"content": str(text), "success": bool(success)}:
             return {**known, **_read_output(text), "is_error": not success}
-    return {**known, **lossless_field("output", output)}
+    return {**known, "output": output}
 
 
 def with_exit_code(code: int) -> dict[str, Any]:
@@ -218,7 +217,7 @@ def read_report(payload: Mapping[str, Any], key: str, span: ByteRange) -> ToolRe
         case "patch_apply_end" | "FileChange":
             changes = item.get("changes")
             fields["is_error"] = not (item.get("success") is True or item.get("status") == "completed")
-            fields |= lossless_field("structured", {"changes": changes}) if isinstance(changes, dict) else {}
+            fields |= {"structured": {"changes": changes}} if isinstance(changes, dict) else {}
         case "mcp_tool_call_end":
             match item.get("result"):
                 case {"Ok": {"isError": bool(failed)}} | {"Ok": {"is_error": bool(failed)}}:
@@ -227,7 +226,7 @@ def read_report(payload: Mapping[str, Any], key: str, span: ByteRange) -> ToolRe
                     fields["is_error"] = True
         case "collab_agent_spawn_end":
             details = {name: value for name, value in item.items() if name not in {"type", "call_id", "prompt"}}
-            fields = lossless_field("structured", details)
+            fields = {"structured": details}
         case _:
             return None
     return ToolReport(call_id, key, span, fields, files)
@@ -321,7 +320,7 @@ def sum_usage(first: Mapping[str, Any] | None, second: Mapping[str, Any]) -> Map
     raws = [usage.get("raw", usage.get("raw_text")) for usage in (first, second)]
     listed = [each for raw in raws for each in (raw if isinstance(raw, list) else [raw])]
     names = dict.fromkeys(name for name in (*first, *second) if not name.startswith("raw"))
-    return {**{name: first.get(name, 0) + second.get(name, 0) for name in names}, **lossless_field("raw", listed)}
+    return {**{name: first.get(name, 0) + second.get(name, 0) for name in names}, "raw": listed}
 
 
 def _read_counts(usage: object) -> _Counts | None:
@@ -342,4 +341,4 @@ def _build_usage(used: _Counts, raw: object) -> dict[str, Any]:
     if "input" in used:
         cached = used.get("cache_read", 0) + used.get("cache_write", 0)
         counts = {"input_uncached": max(0, used["input"] - cached), **counts}
-    return {**counts, **lossless_field("raw", raw)}
+    return {**counts, "raw": raw}

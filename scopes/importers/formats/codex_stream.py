@@ -14,11 +14,8 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.codex_items import read_thread_usage, with_exit_code
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, RunBuilder
-from scopes.importers.formats.session_walk import read_beginning, walk_runs
-from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
+from scopes.importers.formats.records import Record, digest_of_record, first_records, name_stream
+from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, RunBuilder, read_beginning, walk_runs
 from scopes.model.message import Author, Part
 
 NAME = "codex"
@@ -128,7 +125,7 @@ class _StreamReader:
             part = Part("text" if kind == "agent_message" else "reasoning", {"text": text})
             self._add(record, ANSWER, [part], name)
         else:
-            self._add(record, ANSWER, [Part("raw", lossless_field("json", item))], name)
+            self._add(record, ANSWER, [Part("raw", {"json": item})], name)
 
     def _add(self, record: Record, kind: str, parts: list[Part], name: str) -> None:
         """Add a record to the open message of this kind, or begin one."""
@@ -172,7 +169,10 @@ def _read_call(item: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] 
     status = item.get("status")
     match item.get("type"):
         case "command_execution":
-            call = {"name": "exec_command", "input": {"cmd": _unwrap(text_field(item, "command") or "")}}
+            call: dict[str, Any] = {
+                "name": "exec_command",
+                "input": {"cmd": _unwrap(text_field(item, "command") or "")},
+            }
             code, output = item.get("exit_code"), item.get("aggregated_output", "")
             if status == "declined":
                 return call, {"output": output or "command rejected", "is_error": True}
@@ -182,17 +182,18 @@ def _read_call(item: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] 
             listed = [each for each in changes if isinstance(each, dict)] if isinstance(changes, list) else []
             by_path = {path: {"type": each.get("kind")} for each in listed if (path := text_field(each, "path"))}
             call = {"name": "apply_patch", "input": {"changes": by_path}}
-            result = {"output": status or "", "is_error": status != "completed", "structured": {"changes": by_path}}
+            fields = {"output": status or "", "is_error": status != "completed", "structured": {"changes": by_path}}
+            return call, fields
         case "mcp_tool_call":
             server, tool = text_field(item, "server") or "", text_field(item, "tool") or "tool"
-            call = {"name": f"{server}__{tool}" if server else tool, **lossless_field("input", item.get("arguments"))}
+            call = {"name": f"{server}__{tool}" if server else tool, "input": item.get("arguments")}
             error = item.get("error")
             output = item.get("result") if error is None else error
-            result = {**lossless_field("output", output), "is_error": status == "failed" or error is not None}
+            result = {"output": output, "is_error": status == "failed" or error is not None}
         case "web_search":
             return {"name": "web_search", "input": {"query": text_field(item, "query") or ""}}, {"output": ""}
         case "todo_list":
-            return {"name": "update_plan", **lossless_field("input", {"plan": item.get("items")})}, {"output": ""}
+            return {"name": "update_plan", "input": {"plan": item.get("items")}}, {"output": ""}
         case _:
             return None
     return call, None if status == "in_progress" else result

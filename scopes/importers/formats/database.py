@@ -18,7 +18,7 @@ from typing import Any
 
 from scopes.errors import CannotImport
 from scopes.importers.formats.base import DATABASE_HEADER, Source
-from scopes.importers.formats.row_lines import decode_text
+from scopes.importers.formats.records import decode_text
 from scopes.regular_file import open_regular
 
 MAX_BYTES = 8 << 30  # of a database with its write-ahead log

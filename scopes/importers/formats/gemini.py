@@ -26,6 +26,7 @@ from typing import Any
 from scopes.errors import ScopesError
 from scopes.hosts.agents import AGENTS
 from scopes.importers.formats.base import Source, StandardFolders, find_below
+from scopes.importers.formats.documents import Shape, read_in_order, walk_sessions
 from scopes.importers.formats.events import (
     EDITION,
     FILE,
@@ -40,19 +41,27 @@ from scopes.importers.formats.events import (
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini_parts import read_call, read_parts, read_response, read_usage
 from scopes.importers.formats.gemini_stream import NAME, StreamReader, is_event
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.lossless_json import decode
-from scopes.importers.formats.object_lists import Shape, read_in_order, walk_sessions
-from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, INJECTED, META, PROMPT, RESULTS, TOOL
-from scopes.importers.formats.session_walk import read_beginning, walk_runs, walk_session
-from scopes.importers.formats.stream_documents import first_records
-from scopes.importers.formats.unknown_parts import report_unknown_parts
+from scopes.importers.formats.records import Record, decode, first_records
+from scopes.importers.formats.run_builder import (
+    ANSWER,
+    ERROR,
+    HUMAN,
+    INJECTED,
+    META,
+    PROMPT,
+    RESULTS,
+    TOOL,
+    read_beginning,
+    report_unknown_parts,
+    walk_runs,
+    walk_session,
+)
 from scopes.model.message import Author, Part
 from scopes.model.tools import touches_of_call
 from scopes.regular_file import read_regular
 
 _MARKS = (b'"projectHash"', b'"session_id"', b'"tool_id"')
-_SHAPE = Shape("messages", lambda found: found.found and is_header(found.members))
+_SHAPE = Shape(("messages",), lambda found: found.found and is_header(found.members))
 _SUB_AGENT = "subagent"
 _AGENT_FIELD = "agentId"
 _AGENT = Author(NAME, "agent")

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import Part
 
 _SHELL = "run_shell_command"
@@ -41,16 +40,14 @@ def read_parts(content: object) -> Iterator[Part]:
             case {"fileData": {"fileUri": str(path)}}:
                 yield Part("file", {"path": path})
             case _:
-                yield Part("raw", lossless_field("json", block))
+                yield Part("raw", {"json": block})
 
 
 def read_call(call: Mapping[str, Any]) -> Part:
     """Convert a call: its id, name and arguments."""
     name = text_field(call, "id")
     known = {} if name is None else {"call_id": name}
-    return Part(
-        "tool_call", {**known, "name": text_field(call, "name") or "tool", **lossless_field("input", call.get("args"))}
-    )
+    return Part("tool_call", {**known, "name": text_field(call, "name") or "tool", "input": call.get("args")})
 
 
 def read_response(response: Mapping[str, Any], status: str | None) -> Part:
@@ -59,7 +56,7 @@ def read_response(response: Mapping[str, Any], status: str | None) -> Part:
     fields: dict[str, Any] = {} if name is None else {"call_id": name}
     content = object_field(response, "response")
     output = content.get("output", content.get("error", content))
-    fields |= lossless_field("output", output)
+    fields |= {"output": output}
     failed = status in _FAILED or ("error" in content and "output" not in content)
     fields["is_error"] = failed
     codes = _EXIT_CODE.findall(output) if isinstance(output, str) and response.get("name") == _SHELL else []
@@ -87,4 +84,4 @@ def read_counts(usage: Mapping[str, Any]) -> dict[str, int] | None:
 def read_usage(usage: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the usage of an answer; None if it has no token counts."""
     counts = read_counts(usage)
-    return None if counts is None else {**counts, **lossless_field("raw", dict(usage))}
+    return None if counts is None else {**counts, "raw": dict(usage)}

@@ -12,10 +12,8 @@ from typing import Any
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.gemini_parts import read_call, read_counts
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.lossless_json import lossless_field
+from scopes.importers.formats.records import Record, digest_of_record, name_stream
 from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, PROMPT, RESULTS, TOOL, RunBuilder
-from scopes.importers.formats.stream_documents import digest_of_record, name_stream
 from scopes.model.message import Author, Part
 
 NAME = "gemini"
@@ -130,7 +128,7 @@ class StreamReader:
             output = value.get("output", "") if error is None else error
             known = {} if name is None else {"call_id": name}
             failed = value.get("status") != "success"
-            part = Part("tool_result", {**known, **lossless_field("output", output), "is_error": failed})
+            part = Part("tool_result", {**known, "output": output, "is_error": failed})
         if self._builder.continues(kind) is None:
             self._builder.begin(record, author, kind, [part], time=time)
         else:
@@ -151,7 +149,7 @@ class StreamReader:
             own = models.pop(answer.model if answer.model in models else first)
             others = [{"model": model, **counts} for model, counts in models.items()]
             raw = stats.get("models", dict(stats))
-            answer.usage = {**own, **({"others": others} if others else {}), **lossless_field("raw", raw)}
+            answer.usage = {**own, **({"others": others} if others else {}), "raw": raw}
         if parts and self._end.status != "success":
             self._builder.begin(record, _HARNESS, ERROR, parts, time=time).status = "error"
         elif not parts:

@@ -14,11 +14,18 @@ from scopes.importers.formats.base import Source, StandardFolders, find_below
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini_parts import read_response
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.run_builder import ANSWER, HUMAN, INJECTED, PROMPT, RESULTS, TOOL, RunBuilder
-from scopes.importers.formats.session_walk import read_beginning, walk_session
-from scopes.importers.formats.stream_documents import first_records
+from scopes.importers.formats.records import Record, first_records
+from scopes.importers.formats.run_builder import (
+    ANSWER,
+    HUMAN,
+    INJECTED,
+    PROMPT,
+    RESULTS,
+    TOOL,
+    RunBuilder,
+    read_beginning,
+    walk_session,
+)
 from scopes.model.message import Author, Part
 
 NAME = "iflow"
@@ -149,7 +156,7 @@ def _is_record(value: Mapping[str, Any]) -> bool:
 def _read_usage(usage: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the token counts of an answer; None if all are zero, as most versions write them."""
     counts = {ours: n for theirs, ours in _COUNTS.items() if type(n := usage.get(theirs)) is int and n >= 0}
-    return {**counts, **lossless_field("raw", dict(usage))} if any(counts.values()) else None
+    return {**counts, "raw": dict(usage)} if any(counts.values()) else None
 
 
 def _read_content(content: object, status: str | None) -> Iterator[Part]:
@@ -163,13 +170,13 @@ def _read_content(content: object, status: str | None) -> Iterator[Part]:
             case {"type": "tool_use", "name": str(name)}:
                 call = text_field(block, "id")
                 known = {} if call is None else {"call_id": call}
-                yield Part("tool_call", {**known, "name": name, **lossless_field("input", block.get("input"))})
+                yield Part("tool_call", {**known, "name": name, "input": block.get("input")})
             case {"type": "tool_result"}:
                 yield _read_result(block, status)
             case {"type": "image", "source": {"data": str(data), "media_type": str(media)}}:
                 yield Part("image", {"media_type": media, "data": data})
             case _:
-                yield Part("raw", lossless_field("json", block))
+                yield Part("raw", {"json": block})
 
 
 def _read_result(block: Mapping[str, Any], status: str | None) -> Part:
@@ -179,12 +186,12 @@ def _read_result(block: Mapping[str, Any], status: str | None) -> Part:
     if isinstance(block.get("is_error"), bool):
         known["is_error"] = block["is_error"]
     if not isinstance(content, dict) or "responseParts" not in content:
-        return Part("tool_result", {**known, **lossless_field("output", content)})
+        return Part("tool_result", {**known, "output": content})
     response = object_field(object_field(content, "responseParts"), "functionResponse")
     if not response:
-        known |= lossless_field("output", content["responseParts"])
+        known |= {"output": content["responseParts"]}
     else:
         known = {**read_response(response, status).fields, **known}
     if isinstance(content.get("resultDisplay"), dict):
-        known |= lossless_field("structured", content["resultDisplay"])
+        known |= {"structured": content["resultDisplay"]}
     return Part("tool_result", known)

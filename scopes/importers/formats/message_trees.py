@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scopes.importers.formats.events import Ending, Event, SessionRecord, Unparsed
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.run_builder import OpenMessage
-from scopes.importers.formats.unknown_parts import report_unknown_parts
+from scopes.importers.formats.records import Record
+from scopes.importers.formats.run_builder import OpenMessage, report_unknown_parts
 
 MISSING_PARENT, MISSING_PARENTS = "message names a missing parent", "messages name missing parents"
 REPEATED_ID, REPEATED_IDS = "message has the id of another one", "messages have the ids of others"

@@ -11,10 +11,18 @@ from scopes.importers.formats.claude_stream import is_by_qwen, is_envelope, walk
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini_parts import read_parts, read_usage
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RESULTS, TOOL, ParentLinks, RunBuilder
-from scopes.importers.formats.session_walk import read_beginning, walk_session
-from scopes.importers.formats.stream_documents import digest_of_record, first_records
+from scopes.importers.formats.records import Record, digest_of_record, first_records
+from scopes.importers.formats.run_builder import (
+    ANSWER,
+    HUMAN,
+    PROMPT,
+    RESULTS,
+    TOOL,
+    ParentLinks,
+    RunBuilder,
+    read_beginning,
+    walk_session,
+)
 from scopes.model.message import Author, Part
 
 NAME = "qwen"

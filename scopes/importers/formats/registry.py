@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from scopes.importers.formats.aider.format import Aider
-from scopes.importers.formats.atif.format import Atif
+from scopes.importers.formats.aider import Aider
+from scopes.importers.formats.atif import Atif
 from scopes.importers.formats.base import Format
-from scopes.importers.formats.chatgpt.format import ChatGpt
-from scopes.importers.formats.claude_ai.format import ClaudeAi
+from scopes.importers.formats.chatgpt import ChatGpt
+from scopes.importers.formats.claude_ai import ClaudeAi
 from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.codex import Codex
 from scopes.importers.formats.collection import DatabaseCollection, FolderCollection
-from scopes.importers.formats.copilot_cli.format import CopilotCli
+from scopes.importers.formats.copilot_cli import CopilotCli
 from scopes.importers.formats.cursor.chat_rows import CursorChatDatabase
 from scopes.importers.formats.cursor.editor_rows import CursorEditorDatabase
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini import Gemini
-from scopes.importers.formats.grok.format import Grok
+from scopes.importers.formats.grok import Grok
 from scopes.importers.formats.iflow import Iflow
-from scopes.importers.formats.kimi.format import Kimi
-from scopes.importers.formats.llm.format import Llm
-from scopes.importers.formats.llm.rows import LlmDatabase
-from scopes.importers.formats.mini_swe_agent.format import MiniSweAgent
-from scopes.importers.formats.openai.format import OpenAIMessages
-from scopes.importers.formats.opencode.format import OpenCode
-from scopes.importers.formats.opencode.rows import OpenCodeDatabase, OpenCodeFolder
-from scopes.importers.formats.openhands.folders import OpenHandsFolder
-from scopes.importers.formats.openhands.format import OpenHands
-from scopes.importers.formats.pi.format import Pi
+from scopes.importers.formats.kimi import Kimi
+from scopes.importers.formats.llm import Llm, LlmDatabase
+from scopes.importers.formats.mini_swe_agent import MiniSweAgent
+from scopes.importers.formats.openai import OpenAIMessages
+from scopes.importers.formats.opencode import OpenCode, OpenCodeDatabase, OpenCodeFolder
+from scopes.importers.formats.openhands import OpenHands, OpenHandsFolder
+from scopes.importers.formats.pi import Pi
 from scopes.importers.formats.qwen import Qwen
-from scopes.importers.formats.specstory.format import SpecStory
-from scopes.importers.formats.swe_agent.format import SweAgent
+from scopes.importers.formats.specstory import SpecStory
+from scopes.importers.formats.swe_agent import SweAgent
 
 FORMATS: tuple[Format, ...] = (
     ClaudeCode(),

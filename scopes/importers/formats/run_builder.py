@@ -1,19 +1,29 @@
-"""Build the messages of a run from records in order: answers, the results of their calls, prompts and errors.
+"""Turn the records of a run into messages, in order: answers, the results of their calls, prompts and errors.
 
-For formats whose messages follow one another. Each line of history (the main one, and one for each sub-agent) has at
-most one open message; a record of another line closes it.
+For formats whose messages follow one another. A reader takes the records of a source one by one, and adds to the
+messages of a `RunBuilder`; `walk_session` and `walk_runs` give it the records. Each line of history (the main one, and
+one for each sub-agent) has at most one open message; a record of another line closes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
-from scopes.clock import format_time
-from scopes.importers.formats.events import STREAM, ByteRange, Draft, Ending, Event, RunEnd, SessionRecord, Unparsed
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.unknown_parts import report_unknown_parts
+from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.events import (
+    STREAM,
+    ByteRange,
+    Draft,
+    Ending,
+    Event,
+    RunEnd,
+    Session,
+    SessionRecord,
+    Unparsed,
+)
+from scopes.importers.formats.records import Record, walk_stream
 from scopes.model.message import Author, FileTouch, Part
 from scopes.model.tools import touches_of_call
 
@@ -25,7 +35,8 @@ RESULTS = "tool-results"
 HUMAN = Author("user", "human")
 INJECTED = Author("user", "injected")
 TOOL = Author("tool", "tool")
-_MAX_MILLISECONDS = 253_402_300_800_000  # year 10000
+_MAX_WORD = 64
+_COMPACTION = "compaction"  # its replacement history is raw but known
 
 
 @dataclass(slots=True, kw_only=True)
@@ -171,6 +182,16 @@ class RunBuilder:
         for part in parts:
             self._add_part(message, part)
 
+    def add_result(
+        self, record: Record, parts: Iterable[Part], *, time: str | None = None, line: str | None = None
+    ) -> OpenMessage:
+        """Add results of calls to the open message with results, or begin one; return it."""
+        found = self.continues(RESULTS, line)
+        if found is None:
+            return self.begin(record, TOOL, RESULTS, parts, time=time, line=line)
+        self.add(record, parts)
+        return found
+
     def add_state(self, record: Record, key: str) -> None:
         """Add a record that is not a message."""
         self._ready.append(SessionRecord(key=key, spans=(record.span,), value=record.value))
@@ -190,11 +211,28 @@ class RunBuilder:
         ready, self._ready = self._ready, []
         return ready
 
-    def finish(self, *, title: str | None = None, run_end: RunEnd | None = None) -> list[Event]:
-        """Close the open message and return the last events of the session."""
-        opened = None if self.open is None else self.open.key
+    def end(
+        self,
+        *,
+        title: str | None = None,
+        run_end: RunEnd | None = None,
+        active: str | None = None,
+        opened: str | None = None,
+    ) -> Ending:
+        """Close the open message and return the Ending; the other events are ready.
+
+        The session is at the last message of the main line, or at `active`. The open message may still change, and all
+        messages from `opened` on.
+        """
+        if opened is None and self.open is not None:
+            opened = self.open.key
         self.close()
-        return [*self.take_ready(), Ending(active=self._last.get(None), title=title, open=opened, run_end=run_end)]
+        return Ending(active=active or self._last.get(None), title=title, open=opened, run_end=run_end)
+
+    def finish(self, **known: Any) -> list[Event]:
+        """Close the open message and return the last events of the session, with the Ending that `end` returns."""
+        ending = self.end(**known)
+        return [*self.take_ready(), ending]
 
     def _add_part(self, message: OpenMessage, part: Part) -> None:
         message.parts.append(part)
@@ -212,13 +250,74 @@ class RunBuilder:
                 message.files |= dict.fromkeys(touches_of_call(call, part))
 
 
-def time_of_milliseconds(value: object) -> str | None:
-    """Return a time given in milliseconds since 1970; None if it is none."""
-    return format_time(value * 1_000_000) if type(value) is int and 0 < value < _MAX_MILLISECONDS else None
+def report_unknown_parts(draft: Draft) -> Iterator[Draft | Unparsed]:
+    """Yield an Unparsed event without bytes for each unknown part of a draft, then the draft."""
+    start = min((span.offset for span in draft.spans), default=0)
+    for part in draft.parts:
+        if part.type == "raw" and not (draft.kind == _COMPACTION and _is_history(part)):
+            yield Unparsed(spans=(ByteRange(start, 0),), reason=_describe(part))
+    yield draft
 
 
-def time_of_seconds(value: float | None) -> str | None:
-    """Return a time given in seconds since 1970; None if it is none."""
-    if value is None or not 0 < value < _MAX_MILLISECONDS // 1000:
-        return None
-    return time_of_milliseconds(int(value * 1000))
+def _is_history(part: Part) -> bool:
+    return "json" not in part.fields or isinstance(part.fields["json"], dict | list)
+
+
+def _describe(part: Part) -> str:
+    value = part.fields.get("json")
+    kind = value.get("type") if isinstance(value, dict) else None
+    name = f"unknown part {kind[:_MAX_WORD]!a}" if isinstance(kind, str) and kind else "part without a type"
+    return f"{name}, kept raw in its message"
+
+
+class RecordReader(Protocol):
+    """Turns the records of one session into events, in their order."""
+
+    session: Session
+
+    def read(self, record: Record) -> Iterator[Event]:
+        """Read the next record; yield the events that are complete."""
+
+    def finish(self) -> Iterator[Event]:
+        """Yield the last events and the Ending."""
+
+
+class RunReader(RecordReader, Protocol):
+    """A reader of one run of a stream that may have several."""
+
+    def ends_at(self, value: Mapping[str, Any]) -> bool:
+        """Return True if a record begins another session."""
+
+    def next_run(self, value: dict[str, Any]) -> RunReader:
+        """Return the reader of the session that a record begins."""
+
+
+WalkRecords = Callable[[BinaryIO, int], Iterable[Record]]
+
+
+def read_beginning(source: Source) -> bytes:
+    """Return as much of a source as its format is recognized by."""
+    with source.open() as stream:
+        return stream.read(min(SNIFF_BYTES, source.size))
+
+
+def walk_session(source: Source, reader: RecordReader, walk: WalkRecords = walk_stream) -> Iterator[Event]:
+    """Yield the Session of a reader, and what it makes of all records of the source."""
+    yield reader.session
+    with source.open() as stream:
+        for record in walk(stream, source.size):
+            yield from reader.read(record)
+    yield from reader.finish()
+
+
+def walk_runs(source: Source, reader: RunReader) -> Iterator[Event]:
+    """Yield the events of each run in a source; `reader` is that of the first one."""
+    yield reader.session
+    with source.open() as stream:
+        for record in walk_stream(stream, source.size):
+            if record.value is not None and reader.ends_at(record.value):
+                yield from reader.finish()
+                reader = reader.next_run(record.value)
+                yield reader.session
+            yield from reader.read(record)
+    yield from reader.finish()

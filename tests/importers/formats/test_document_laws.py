@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, settings
 from scopes.errors import CannotImport
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.base import choose_format
-from scopes.importers.formats.chatgpt.format import ChatGpt
+from scopes.importers.formats.chatgpt import ChatGpt
 from scopes.importers.formats.events import Draft, Session
-from scopes.importers.formats.json_stream import BLOCK_BYTES
+from scopes.importers.formats.records import BLOCK_BYTES
 from scopes.importers.formats.registry import FORMATS
 from tests.importers.damage import walk_paths
 from tests.importers.format_samples import DOCUMENTS, chat, written
-from tests.importers.formats.chatgpt import test_chatgpt
+from tests.importers.formats import test_chatgpt
 from tests.importers.reading import bytes_source, drafts, events_of, unparsed
 from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths

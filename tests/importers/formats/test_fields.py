@@ -7,9 +7,9 @@ import pytest
 from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.fields import file_content_hash, number_field, object_field, text_field, time_field
 from scopes.importers.formats.gemini import Gemini
-from scopes.importers.formats.lossless_json import decode
-from scopes.importers.formats.opencode.format import OpenCode
-from scopes.importers.formats.pi.format import Pi
+from scopes.importers.formats.opencode import OpenCode
+from scopes.importers.formats.pi import Pi
+from scopes.importers.formats.records import decode
 from tests.importers.reading import events_of
 
 OTHERS = [None, False, 0, 1.5, [], ["x"]]

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from scopes.errors import CannotImport
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.formats.gemini import Gemini
-from scopes.importers.formats.opencode.format import OpenCode
-from scopes.importers.formats.pi.format import Pi
+from scopes.importers.formats.opencode import OpenCode
+from scopes.importers.formats.pi import Pi
 from scopes.importers.formats.qwen import Qwen
 from tests.importers.damage import damaged, lines, odd_records
 from tests.importers.format_samples import RECORDS, records_of
+from tests.importers.formats import test_opencode, test_pi
 from tests.importers.formats.gemini import test_gemini
-from tests.importers.formats.opencode import test_opencode
-from tests.importers.formats.pi import test_pi
 from tests.importers.formats.qwen import test_qwen
 from tests.importers.reading import drafts, events_of, unparsed
 from tests.importers.stores import branch_words

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.importers.formats.events import ByteRange, Draft, SessionRecord, Unparsed
-from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.message_trees import Node, walk_tree
+from scopes.importers.formats.records import Record
 from scopes.importers.formats.run_builder import HUMAN, PROMPT, OpenMessage
 from scopes.model.message import Part
 from tests.support.examples import examples

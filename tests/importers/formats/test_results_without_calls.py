@@ -11,11 +11,11 @@ import pytest
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import conversation_ids, list_branch_tips
+from scopes.importers.formats.collection import encode_row
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.formats.row_lines import encode_row
 from tests.importers.databases import response_row
 from tests.importers.format_samples import DOCUMENTS, RECORDS, RESPONSES, lines, records_of, written
-from tests.importers.formats.claude_ai import test_claude_ai
+from tests.importers.formats import test_claude_ai
 from tests.importers.formats.claude_code.logs import Log, call
 from tests.importers.reading import drafts, events_of
 from tests.importers.streams import import_paths

@@ -5,18 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scopes.importers.formats.events import ByteRange, RunEnd
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.run_builder import (
-    ANSWER,
-    HUMAN,
-    PROMPT,
-    RESULTS,
-    TOOL,
-    ParentLinks,
-    RunBuilder,
-    time_of_milliseconds,
-    time_of_seconds,
-)
+from scopes.importers.formats.fields import time_of_milliseconds, time_of_seconds
+from scopes.importers.formats.records import Record
+from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RESULTS, TOOL, ParentLinks, RunBuilder
 from scopes.model.message import Author, Part
 from tests.importers.reading import drafts, states, unparsed
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.json_stream import find_value_end, skip_blanks
-from scopes.importers.formats.lossless_json import decode, decode_first
-from scopes.importers.formats.row_lines import decode_text, encode_row
+from scopes.importers.formats.collection import encode_row
+from scopes.importers.formats.records import decode, decode_first, decode_text, find_value_end, skip_blanks
 
 _KEY = re.compile(r'("\w{0,80}[eE]ncryptionKey"\s*:\s*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 

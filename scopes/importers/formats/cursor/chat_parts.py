@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.importers.formats.cursor.names import NAME
-from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.openai.parts import read_arguments, read_file
+from scopes.importers.formats.fields import object_field, read_arguments, read_file, text_field
 from scopes.importers.formats.run_builder import HUMAN, INJECTED, META, PROMPT
 from scopes.model.message import Author, Part
 
@@ -60,7 +58,7 @@ def _read_block(block: object, message: Mapping[str, Any]) -> Part:
             return Part("tool_result", {**known, **_read_output(fields, message)})
         case "image" | "file" as kind if (url := text_field(fields, "image") or text_field(fields, "data")) is not None:
             return _read_media(str(kind), url, fields)
-    return Part("raw", lossless_field("json", block))
+    return Part("raw", {"json": block})
 
 
 def _read_reasoning(fields: Mapping[str, Any]) -> Part:
@@ -84,7 +82,7 @@ def _read_output(block: Mapping[Any, Any], message: Mapping[str, Any]) -> dict[s
     if output is None and isinstance(shown, list):
         texts = [text for each in shown if isinstance(each, dict) and (text := text_field(each, "text")) is not None]
         output = "\n".join(texts) if len(texts) == len(shown) else shown
-    fields = lossless_field("output", "" if output is None else output)
+    fields = {"output": "" if output is None else output}
     code = _EXIT_CODE.match(output) if isinstance(output, str) else None
     if code is not None:
         fields |= {"exit_code": int(code[1]), **({"is_error": True} if int(code[1]) else {})}

@@ -12,6 +12,7 @@ from typing import Any
 
 from scopes.errors import CannotImport
 from scopes.importers.formats.base import Source
+from scopes.importers.formats.collection import Row, begins_with_row, read_row
 from scopes.importers.formats.cursor.cells import read_object
 from scopes.importers.formats.cursor.chat_parts import model_of, read_content, read_user
 from scopes.importers.formats.cursor.chat_rows import message_ids, named_blobs, read_about, workspace_of
@@ -19,10 +20,8 @@ from scopes.importers.formats.cursor.editor_parts import read_directory, read_ti
 from scopes.importers.formats.cursor.names import BLOBS, CHAT_DATABASE, META, NAME
 from scopes.importers.formats.cursor.protobuf import read_fields
 from scopes.importers.formats.events import EDITION, FILE, Event, Session
-from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.json_lines import Record, walk_records
-from scopes.importers.formats.object_lists import short_word
-from scopes.importers.formats.row_lines import Row, begins_with_row, read_row
+from scopes.importers.formats.fields import object_field, short_word, text_field
+from scopes.importers.formats.records import Record, walk_records
 from scopes.importers.formats.run_builder import ANSWER, INJECTED, RESULTS, TOOL, RunBuilder
 from scopes.model.message import Author
 

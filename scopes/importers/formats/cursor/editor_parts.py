@@ -8,10 +8,7 @@ from typing import Any
 
 from scopes.clock import parse_time
 from scopes.importers.formats.cursor.cells import read_object
-from scopes.importers.formats.fields import number_field, object_field, text_field
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.openai.parts import read_arguments
-from scopes.importers.formats.run_builder import time_of_milliseconds
+from scopes.importers.formats.fields import number_field, object_field, read_arguments, text_field, time_of_milliseconds
 from scopes.model.message import Part
 
 _OUTPUTS = ("output", "contents", "content", "diff")  # fields of a result that hold the text of it
@@ -111,10 +108,10 @@ def _read_output(result: object, error: object) -> dict[str, Any]:
     """Return the output of a call, and its structured result, which Cursor keeps as JSON in a string."""
     known = read_object(result) if isinstance(result, str) else result if isinstance(result, dict) else None
     if known is None:
-        return lossless_field("output", result or error or "")
+        return {"output": result or error or ""}
     texts = (known[name] for name in _OUTPUTS if isinstance(known.get(name), str))
-    fields = lossless_field("output", next(texts, result))
-    fields |= lossless_field("structured", known)
+    fields = {"output": next(texts, result)}
+    fields |= {"structured": known}
     code = next((known[name] for name in _EXIT_CODES if type(known.get(name)) is int), None)
     if code is not None and code >= 0:
         fields |= {"exit_code": code, **({"is_error": True} if code else {})}

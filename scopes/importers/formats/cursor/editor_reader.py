@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.importers.formats.base import Source
+from scopes.importers.formats.collection import Row, begins_with_row, read_row
 from scopes.importers.formats.cursor.cells import read_object
 from scopes.importers.formats.cursor.editor_parts import (
     read_call,
@@ -34,10 +35,8 @@ from scopes.importers.formats.cursor.names import (
     VALUES,
 )
 from scopes.importers.formats.events import EDITION, FILE, Event, Session
-from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.json_lines import Record, walk_records
-from scopes.importers.formats.object_lists import short_word
-from scopes.importers.formats.row_lines import Row, begins_with_row, read_row
+from scopes.importers.formats.fields import object_field, short_word, text_field
+from scopes.importers.formats.records import Record, walk_records
 from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RunBuilder
 from scopes.model.message import Author, Part
 

@@ -19,7 +19,7 @@ from scopes.importers.formats.cursor.hooks import is_journal, walk_journal
 from scopes.importers.formats.cursor.names import CHAT_DATABASE, EDITOR_DATABASE, NAME
 from scopes.importers.formats.cursor.transcript import is_transcript, walk_transcript
 from scopes.importers.formats.events import Event
-from scopes.importers.formats.session_walk import read_beginning
+from scopes.importers.formats.run_builder import read_beginning
 
 _EDITOR = Agent(  # the directory of the editor, which Electron chooses
     NAME,

@@ -16,13 +16,9 @@ from scopes.errors import CannotImport
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.cursor.names import MARK, NAME, STOP
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
-from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.openai.parts import read_arguments
-from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RunBuilder
-from scopes.importers.formats.session_walk import read_beginning
-from scopes.importers.formats.stream_documents import first_records, name_stream, walk_stream
+from scopes.importers.formats.fields import object_field, read_arguments, text_field
+from scopes.importers.formats.records import Record, first_records, name_stream, walk_stream
+from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RunBuilder, read_beginning
 from scopes.model.message import Author, Part
 
 EVENTS: Final = (
@@ -114,7 +110,7 @@ class _Reader:
         call_id = f"hook-{record.span.offset}"
         name, arguments, output = _call_of(given)
         call = Part("tool_call", {"call_id": call_id, "name": name, **arguments})
-        result = Part("tool_result", {"call_id": call_id, **lossless_field("output", output)})
+        result = Part("tool_result", {"call_id": call_id, "output": output})
         self._add_to_answer(record, given, [call, result], time)
 
     def _add_to_answer(self, record: Record, given: dict[str, Any], parts: list[Part], time: str | None) -> None:
@@ -138,9 +134,9 @@ def _call_of(given: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
     The hooks do not say how Cursor names its own tools.
     """
     if given["hook_event_name"] == "afterFileEdit":
-        return "edit", lossless_field("input", {"file_path": given.get("file_path"), "edits": given.get("edits")}), ""
+        return "edit", {"input": {"file_path": given.get("file_path"), "edits": given.get("edits")}}, ""
     if given["hook_event_name"] == "afterShellExecution":
-        return "shell", lossless_field("input", {"command": given.get("command")}), given.get("output", "")
+        return "shell", {"input": {"command": given.get("command")}}, given.get("output", "")
     return (
         text_field(given, "tool_name") or "mcp",
         read_arguments(given.get("tool_input")),

@@ -18,12 +18,9 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.cursor.chat_parts import read_content, read_user
 from scopes.importers.formats.cursor.names import NAME
 from scopes.importers.formats.events import RENDERED_FROM, STREAM, Event, RunEnd, Session
-from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.json_lines import Record, walk_records
-from scopes.importers.formats.object_lists import digest_of_values, short_word
-from scopes.importers.formats.run_builder import ANSWER, RunBuilder
-from scopes.importers.formats.session_walk import read_beginning, walk_session
-from scopes.importers.formats.stream_documents import first_records, name_stream
+from scopes.importers.formats.fields import object_field, short_word, text_field
+from scopes.importers.formats.records import Record, digest_of_values, first_records, name_stream, walk_records
+from scopes.importers.formats.run_builder import ANSWER, RunBuilder, read_beginning, walk_session
 from scopes.model.message import Author
 
 _AGENT = Author(NAME, "agent")

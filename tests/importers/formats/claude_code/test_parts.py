@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from scopes.importers.formats.claude_parts import read_part
-from scopes.importers.formats.lossless_json import decode
 from tests.importers.formats.claude_code.logs import call, text, thinking
 
 
@@ -55,12 +54,6 @@ def test_a_known_block_is_a_part(block, kind, fields):
 def test_an_unknown_block_is_kept_raw(block):
     part = read_part(block)
     assert (part.type, part.fields) == ("raw", {"json": block})
-
-
-def test_inexact_numbers_keep_their_text():
-    """C-25, C-26."""
-    part = read_part(decode('{"type":"tool_use","name":"Wait","id":"c1","input":{"seconds":1.0,"seconds":2}}'))
-    assert part.fields == {"call_id": "c1", "name": "Wait", "input_text": '{"seconds":1.0,"seconds":2}'}
 
 
 def test_the_key_order_of_an_input_is_kept():

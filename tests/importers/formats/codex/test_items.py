@@ -67,10 +67,10 @@ def test_arguments_that_are_json_are_the_input():
 
 @pytest.mark.parametrize(
     "arguments",
-    ['{"wait": 1.0}', '{"a": 1, "a": 2}', '{"n": NaN}', '{"n": 1e5}', '{"cmd": ', "", "ls", '{"a":' * 300, "9" * 5000],
+    ['{"cmd": ', "", "ls", '{"a":' * 300, "9" * 5000],
 )
-def test_arguments_that_are_not_exact_json_stay_text(arguments):
-    """C-23, C-24, C-25, C-26; storage, Canonical JSON."""
+def test_arguments_that_are_no_json_stay_text(arguments):
+    """C-23, C-24."""
     found = fields_of("function_call", name="exec_command", arguments=arguments, call_id="c1")
     assert (found["input_text"], "input" in found) == (arguments, False)
 

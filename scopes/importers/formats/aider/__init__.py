@@ -1,1 +1,0 @@
-"""Chat histories of Aider."""

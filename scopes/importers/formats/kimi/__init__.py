@@ -1,1 +1,0 @@
-"""Session files of Kimi Code."""

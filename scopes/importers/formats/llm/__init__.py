@@ -1,1 +1,0 @@
-"""simonw/llm: the conversations in its log database."""

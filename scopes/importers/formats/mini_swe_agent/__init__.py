@@ -1,1 +1,0 @@
-"""Trajectories of mini-swe-agent."""

@@ -1,1 +1,0 @@
-"""Message lists of the OpenAI chat completions API."""

@@ -1,1 +1,0 @@
-"""OpenCode: what `opencode run` prints, and exported sessions."""

@@ -1,1 +1,0 @@
-"""Events of the OpenHands Software Agent SDK."""

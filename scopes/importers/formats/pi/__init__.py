@@ -1,1 +1,0 @@
-"""Pi: its session files, and what `pi --mode json` prints."""

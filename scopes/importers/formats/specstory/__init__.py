@@ -1,1 +1,0 @@
-"""Conversations that SpecStory wrote as Markdown."""

@@ -1,1 +1,0 @@
-"""Trajectories in ATIF."""

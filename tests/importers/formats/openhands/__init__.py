@@ -1,1 +1,0 @@
-"""Events and trajectories of OpenHands."""

@@ -1,1 +1,0 @@
-"""Tests of what SpecStory wrote as Markdown."""
