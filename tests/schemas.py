@@ -23,7 +23,7 @@ from scopes.conversation.log import LogEntry
 from scopes.conversation.show import MessageView
 from scopes.model.message import TYPED_KINDS, payload_key
 from scopes.render.dispatch import render_text
-from scopes.render.fields import find_joined_keys, find_rows_key
+from scopes.render.fields import find_joined_keys
 from scopes.render.view import PlainView
 from tests.render.rendering import document
 from tests.render.results import SAMPLES
@@ -396,8 +396,7 @@ def _document_schema(name: str, shape: Shape, rows_in: str) -> dict[str, Any]:
     schema["properties"]["notes"] = _NOTES
     if name == MESSAGE:
         schema["properties"] |= {payload_key(kind): {} for kind in sorted(TYPED_KINDS)}
-    lists = {key: [] for key, each in shape.properties.items() if "array" in each.types and key != "notes"}
-    rows = rows_in if rows_in in shape.properties else find_rows_key({"kind": name, **lists})
+    rows = "messages_found" if name == "search" else rows_in
     if rows in schema["properties"]:
         schema["x-rows"] = rows
     row = schema["properties"][rows]["items"] if "x-rows" in schema else schema

@@ -20,7 +20,7 @@ from scopes.check.transcripts import Sources
 from scopes.history.handles import Scope
 from scopes.ids import ConversationId
 from scopes.importers.formats.events import RunEnd
-from scopes.result import Note, Result
+from scopes.result import HIDDEN, Note, Result, shown
 from scopes.secret_scan.clearance import without_store
 from scopes.secret_scan.shown import hide_secrets
 from scopes.store.repository import Repository
@@ -35,7 +35,7 @@ class CheckedRun:
     title: str | None
     calls: int
     verdicts: tuple[Verdict, ...]
-    sources: tuple[RunSource, ...] = ()
+    sources: tuple[RunSource, ...] = field(default=(), metadata=HIDDEN)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -54,14 +54,28 @@ class Checked(Result):
     unknown_fails: a rule at such a level that cannot be judged fails too
     """
 
+    kind = "check"
+
     runs: tuple[CheckedRun, ...]
     fail_on: str = "error"
-    unknown_fails: bool = False
+    unknown_fails: bool = field(default=False, metadata=HIDDEN)
     policy: str | None = None
-    lines: Mapping[str, int] = field(default_factory=dict)
-    paths: Mapping[str, str] = field(default_factory=dict)
-    own_rules: Mapping[str, str] = field(default_factory=dict)
-    job_file: str | None = None
+    lines: Mapping[str, int] = field(default_factory=dict, metadata=HIDDEN)
+    paths: Mapping[str, str] = field(default_factory=dict, metadata=HIDDEN)
+    own_rules: Mapping[str, str] = field(default_factory=dict, metadata=HIDDEN)
+    job_file: str | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @shown
+    def result(self) -> str:
+        """`fail` or `pass`."""
+        return "fail" if self.failed else "pass"
+
+    @property
+    @shown
+    def findings(self) -> list[dict[str, object]]:
+        """The findings of all runs, each with the name of its run."""
+        return [{"run": run.name, **finding.document()} for run in self.runs for finding in run.findings]
 
     @property
     def failures(self) -> tuple[Finding, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from scopes.check.policy import Policy
 from scopes.check.rules.base import Rule
 from scopes.check.rules.registry import RULES
 from scopes.errors import NotFound
-from scopes.result import Result
+from scopes.result import INLINE, Column, Result
 
 _ATTEMPTS = (
     "A call that was refused, and an edit or a read by a tool that failed, did nothing: one level less severe. A "
@@ -51,6 +51,9 @@ class RuleRow:
 class RuleList(Result):
     """The rules in the order in which they are reported."""
 
+    rows_in = "rules"
+    columns = (Column("id", "Rule"), Column("level", form="state"), Column("summary"))
+
     rules: tuple[RuleRow, ...]
 
 
@@ -58,7 +61,7 @@ class RuleList(Result):
 class RuleExplained(Result):
     """One rule."""
 
-    rule: RuleRow
+    rule: RuleRow = field(metadata=INLINE)
 
 
 def list_rules(policy: Policy) -> RuleList:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import MessageId
+from scopes.model.encoding import without_none
 
 Level: TypeAlias = Literal["error", "warning", "note", "off"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note", "off")  # most severe first
@@ -67,6 +68,10 @@ class Finding(NamedTuple):
         """True unless it is suppressed or in the baseline."""
         return self.suppressed is None and not self.known
 
+    def document(self) -> dict[str, object]:
+        """Return the finding as a JSON object."""
+        return without_none(**{**self._asdict(), "cure": self.cure or None})
+
 
 class Verdict(NamedTuple):
     """The answer of one rule about one run; `reason` says why it is unknown."""
@@ -76,6 +81,10 @@ class Verdict(NamedTuple):
     status: Status
     reason: str = ""
     findings: tuple[Finding, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """Return the verdict as a JSON object without its findings."""
+        return without_none(rule=self.rule, level=self.level, status=self.status, reason=self.reason or None)
 
 
 def how_it_ended(finding: Finding) -> str:

@@ -13,7 +13,7 @@ from scopes.check.check import Checked
 from scopes.check.policy import Policy, show_value
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid
-from scopes.result import Result
+from scopes.result import Result, shown
 
 SUFFIX = ".expect.toml"
 _MISSING = "expected, and not found"
@@ -65,6 +65,12 @@ class RuleTests(Result):
     tests: tuple[str, ...]
     cases: tuple[Case, ...]
     uncovered: tuple[Uncovered, ...] = ()
+
+    @property
+    @shown
+    def result(self) -> str:
+        """`fail` or `pass`."""
+        return "fail" if self.failed else "pass"
 
     @property
     def failed(self) -> bool:

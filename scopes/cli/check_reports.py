@@ -18,7 +18,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.exporters.atomic_save import write_file
 from scopes.render.dispatch import render_text
-from scopes.render.json_line import result_line
+from scopes.render.document import result_line
 from scopes.render.view import PlainView
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
 from scopes.secret_scan.clearance import Cleared, without_store

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scopes.cli.suggestion import did_you_mean, nearest
 from scopes.errors import Invalid, NotFound
-from scopes.render.template import known_field, template_fields
+from scopes.render.fields import known_field, template_fields
 
 if TYPE_CHECKING:
     from scopes.cli.invocation import Invocation

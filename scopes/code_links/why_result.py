@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scopes.code_links.line_match import ANSWERED, LineMatch, WhyLevel
 from scopes.code_links.link import CodeLink, CommitId
 from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.result import Result, Stream
+from scopes.model.encoding import without_none
+from scopes.result import HIDDEN, OMIT_EMPTY, Result, Stream, spread, written_by
 
 
 class WhyCommit(NamedTuple):
@@ -20,6 +22,11 @@ class WhyCommit(NamedTuple):
     time: str
     path: str
     line: int
+
+    @property
+    def origin(self) -> dict[str, object]:
+        """The place of the line in its commit."""
+        return {"path": self.path, "line": self.line}
 
 
 @dataclass(slots=True)
@@ -61,6 +68,16 @@ class WhyAnswer(NamedTuple):
     made: bool = False
     branch: BranchName | None = None
 
+    def document(self) -> dict[str, object]:
+        """Return the answer as a JSON object."""
+        values = self._asdict()
+        del values["branch"], values["made"]
+        return without_none(**values, branch=self.branch, made_commit=self.made)
+
+
+def _candidate_documents(candidates: Sequence[WhyAnswer]) -> list[dict[str, object]]:
+    return [{**each.document(), "level": "candidate"} for each in candidates]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhyLines(Result):
@@ -76,23 +93,30 @@ class WhyLines(Result):
         candidates: Further turns, if they were asked for.
     """
 
+    kind = "why"
+
     file: str
     line: int
     last_line: int
-    commit: WhyCommit | None
+    commit: WhyCommit | None = field(
+        metadata=spread(commit="id", subject="subject", author="author", time="time", origin="origin")
+    )
     level: WhyLevel
     answers: tuple[WhyAnswer, ...] = ()
     also: tuple[int, ...] = ()
-    candidates: tuple[WhyAnswer, ...] = ()
+    candidates: tuple[WhyAnswer, ...] = field(default=(), metadata=written_by(_candidate_documents) | OMIT_EMPTY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why(Stream):
     """The answers for the lines of a file, in order."""
 
+    kind = "why-file"
+    rows_in = "lines"
+
     items: tuple[WhyLines, ...]
     file: str
-    whole: bool = False
+    whole: bool = field(default=False, metadata=HIDDEN)
 
     @property
     def exit_code(self) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scopes.errors import Invalid
-from scopes.result import Result
+from scopes.result import Result, named
 from scopes.store.config import Config
 from scopes.tokens.count import Model
 
@@ -24,10 +24,10 @@ class Budget(Result):
     """Tokens by part: `parts` adds up to `window`, `content_parts` to `parts["content"]`."""
 
     window: int
+    model: str | None = None
     preset: str
     parts: Mapping[str, int]
-    content_parts: Mapping[str, int]
-    model: str | None = None
+    content_parts: Mapping[str, int] = field(metadata=named("content"))
 
 
 DEFAULT_SHARES = Shares({"content": 60, "response": 20, "overhead": 20}, {"files": 50, "history": 30, "metadata": 20})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from scopes.context.request import Request
 from scopes.context.result import Context, ContextMessage
 from scopes.conversation.diff import DiffSide, diff_lines, resolve_sides
 from scopes.ids import BranchName, ConversationId
-from scopes.result import Note, Result
+from scopes.result import HIDDEN, Note, Result, shown
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
@@ -25,6 +25,10 @@ class ContextSide(NamedTuple):
     side: DiffSide
     tokens_used: int
     turns: int
+
+    def document(self) -> dict[str, object]:
+        """Return the side as a JSON object."""
+        return {**self.side.document(), "tokens_used": self.tokens_used, "turns": self.turns}
 
 
 class ContextChange(NamedTuple):
@@ -45,11 +49,44 @@ class ContextChange(NamedTuple):
 class ContextDifference(Result):
     """The differences of two contexts, in the order of the contexts: summary, decisions, turns, files."""
 
+    kind = "context-diff"
+
     left: ContextSide
     right: ContextSide
     max_tokens: int
     method: str
-    changes: tuple[ContextChange, ...]
+    changes: tuple[ContextChange, ...] = field(metadata=HIDDEN)
+
+    @property
+    @shown
+    def equal(self) -> bool:
+        """A model reads the same."""
+        return not self.changes
+
+    @property
+    @shown
+    def removed(self) -> list[dict[str, object]]:
+        """The turns that only the left context has."""
+        return [each.left.document() for each in self.changes if each.left is not None and each.right is None]
+
+    @property
+    @shown
+    def added(self) -> list[dict[str, object]]:
+        """The turns that only the right context has."""
+        return [each.right.document() for each in self.changes if each.right is not None and each.left is None]
+
+    @property
+    @shown
+    def changed(self) -> list[dict[str, object]]:
+        """The turns that both have, with another text."""
+        return [{"left": each.left.document(), "right": each.right.document(), "diff": each.lines}
+                for each in self.changes if each.left is not None and each.right is not None]  # fmt: skip
+
+    @property
+    @shown
+    def other_parts(self) -> list[dict[str, object]]:
+        """What differs beside turns."""
+        return [{"part": each.part, "diff": each.lines} for each in self.changes if each.part != "turn"]
 
     @property
     def exit_code(self) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.context.truncate import Count
 from scopes.ids import Oid
+from scopes.model.encoding import without_none
 from scopes.sanitize import clip, line_for_prompt
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ class ContextDecision(NamedTuple):
     reason: str | None = None
     kept: bool = False
     disputed: bool = False
+
+    def document(self) -> dict[str, object]:
+        """Return the decision as a JSON object; the key of its conversation is `session`."""
+        values = self._asdict()
+        values["session"] = values.pop("conversation")
+        return without_none(**values)
 
     def line(self, *, named: bool) -> str:
         """Return the decision as one line of a list, safe for a prompt."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from scopes.context.cleared import notes_of, refuse_secrets
@@ -33,7 +33,7 @@ from scopes.history.names import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS, ProjectMembers
 from scopes.memory.prompt_preface import build_preface
-from scopes.result import Note, Result
+from scopes.result import Note, Result, named
 from scopes.sanitize import clip
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
@@ -85,17 +85,19 @@ class HistoryBlock(Result):
         left out.
     """
 
+    kind = "history"
+
     conversation: ConversationId
     branch: BranchName | None
-    text: str
     messages: int
     total: int
     left_out: int
     truncated: int
-    tokens: int
+    tokens: int = field(metadata=named("tokens_used"))
     method: str
-    first: Oid | None
-    last: Oid | None
+    first: Oid | None = field(metadata=named("first_oid"))
+    last: Oid | None = field(metadata=named("last_oid"))
+    text: str
 
 
 class _Preface(NamedTuple):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scopes.context.decision_lines import ContextDecision
 from scopes.context.project_files import SkippedFile
+from scopes.context.turns import USER
+from scopes.fence import fenced
 from scopes.ids import ConversationId
-from scopes.result import Result
+from scopes.merge.lanes import lane_changes
+from scopes.model.encoding import without_none
+from scopes.result import HIDDEN, NULL, OMIT_EMPTY, Result, named
+from scopes.sanitize import RECORDED
 
 
 class ContextLane(NamedTuple):
@@ -48,6 +53,13 @@ class ContextMessage(NamedTuple):
         """The name of the innermost merged branch."""
         return self.lanes[-1].branch if self.lanes else None
 
+    def document(self) -> dict[str, object]:
+        """Return the turn as a JSON object; the key of its conversation is `session`."""
+        values = self._asdict()
+        del values["lanes"]
+        values["session"] = values.pop("conversation")
+        return without_none(**values, lane=self.lane)
+
 
 class ContextFile(NamedTuple):
     """A file that is part of a context; `turn` is the number of the last turn that touched it."""
@@ -79,34 +91,34 @@ class Context(Result):
     """A context of at most `max_tokens`; `formatted_history` is its whole text, messages are oldest first.
 
     left_out: how many messages are not in it, by reason. `mark` is the mark of its fence, and None
-    if the text is empty. `explained` is filled on request.
+    if the text is empty. `explained` is filled on request. Its JSON has every other key, because scripts rely on them.
     decisions: those in effect at the revision, newest first; `decisions_text` is the section with those that were kept.
     """
 
     context_id: str
-    conversation: ConversationId
+    conversation: ConversationId = field(metadata=HIDDEN)
     max_tokens: int
     tokens_used: int
     method: str
     formatted_history: str
-    mark: str | None
+    mark: str | None = field(metadata=HIDDEN)
     messages: tuple[ContextMessage, ...]
-    files_text: str
+    files_text: str = field(metadata=HIDDEN)
     files_embedded: tuple[ContextFile, ...]
     files_skipped: tuple[SkippedFile, ...]
-    summary: str | None
+    summary: str | None = field(metadata=NULL)
     metadata: Mapping[str, object]
     filtered_count: int
-    average_relevance: float | None
-    conversations_included: int
-    conversations_excluded: int
+    average_relevance: float | None = field(metadata=NULL)
+    conversations_included: int = field(metadata=named("sessions_included"))
+    conversations_excluded: int = field(metadata=named("sessions_excluded"))
     turns_included: int
     turns_excluded: int
     left_out: Mapping[str, int]
     warnings: tuple[str, ...]
-    explained: tuple[Explained, ...] = field(default=())
-    decisions: tuple[ContextDecision, ...] = ()
-    decisions_text: str = ""
+    explained: tuple[Explained, ...] = field(default=(), metadata=OMIT_EMPTY)
+    decisions: tuple[ContextDecision, ...] = field(default=(), metadata=OMIT_EMPTY)
+    decisions_text: str = field(default="", metadata=HIDDEN)
 
     @property
     def utilisation(self) -> float:
@@ -123,3 +135,35 @@ class UnfencedContext(NamedTuple):
     context: Context
     header: str
     body: str
+
+
+def chat_messages(result: Context) -> list[dict[str, str]]:
+    """Return the same content as messages: a label with summary, decisions in effect and files, then the turns.
+
+    The contents of files and tool results are not instructions: the first message says so, and turns of tools do not
+    have the role of the user.
+    """
+    parts = (result.summary, result.decisions_text.strip(), result.files_text.strip())
+    first_part = "A summary, or files as they are now"
+    if result.decisions_text:
+        first_part = "Decisions in effect, a summary, or files as they are now"
+    follows = f"{first_part}, and what was said before." if any(parts) else "What was said before."
+    label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("# Context of ") else ""
+    body = "".join(f"{part}\n\n" for part in parts if part)
+    first = "\n\n".join(filter(None, (label, fenced("history", body, result.mark).strip() if body else "")))
+    opening = [{"role": "user", "content": first}] if first else []
+    return opening + [
+        {"role": "user" if message.role == USER else "assistant", "content": content}
+        for message, content in zip(result.messages, _walk_contents(result.messages), strict=True)
+    ]
+
+
+def _walk_contents(messages: Sequence[ContextMessage]) -> Iterator[str]:
+    """Yield the texts of turns, with the marks of merged branches before them, and after the last one."""
+    before: tuple[ContextLane, ...] = ()
+    for number, message in enumerate(messages, 1):
+        left, entered = lane_changes(before, message.lanes)
+        marks = [*(lane.end for lane in left), *(lane.begin for lane in entered)]
+        last, _ = lane_changes(message.lanes, ()) if number == len(messages) else ([], [])
+        yield "".join((*marks, message.text, *(f"\n\n{lane.end.strip()}" for lane in last if lane.end)))
+        before = message.lanes

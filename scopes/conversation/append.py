@@ -6,7 +6,7 @@ Concurrent appends need no exclusive lock and lose no message.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from shlex import quote
 from typing import Any
@@ -31,7 +31,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_claims
 from scopes.model.encoding import leaf
 from scopes.model.message import MESSAGES, RETRACTED_TEXT, Author, Message, encode, is_purged
-from scopes.result import Note, Result
+from scopes.result import HIDDEN, Note, Result, shown
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import BLOB, BlobChange, Objects, find_blob, read_commit
 from scopes.store.repository import Repository
@@ -53,16 +53,24 @@ class MessageAppended(Result):
     `earlier` says that the conversation had the message already, and nothing was written.
     """
 
+    kind = "message"
+
     id: MessageId
     oid: Oid
     conversation: ConversationId
     branch: BranchName
     parent: BranchName | None = None
     start: MessageId | None = None
-    active: bool = True
+    active: bool = field(default=True, metadata=HIDDEN)
     operation: OperationId | None = None
     remaining_turns: int | None = None
-    earlier: bool = False
+    earlier: bool = field(default=False, metadata=HIDDEN)
+
+    @property
+    @shown
+    def recorded(self) -> str | None:
+        """`earlier` if nothing was written."""
+        return "earlier" if self.earlier else None
 
 
 def append(
@@ -287,12 +295,26 @@ def _names_files(message: Message) -> bool:
 class MessageAmended(Result):
     """The new message that amends or retracts `target`; the target itself is not changed."""
 
+    kind = "message"
+
     id: MessageId
     oid: Oid
     conversation: ConversationId
     branch: BranchName
-    target: MessageId
-    retracted: bool
+    target: MessageId = field(metadata=HIDDEN)
+    retracted: bool = field(metadata=HIDDEN)
+
+    @property
+    @shown
+    def retracts(self) -> MessageId | None:
+        """The message that is taken back."""
+        return self.target if self.retracted else None
+
+    @property
+    @shown
+    def amends(self) -> MessageId | None:
+        """The message that has a new text."""
+        return None if self.retracted else self.target
 
 
 def amend(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any
 
@@ -52,12 +52,13 @@ from scopes.model.conflicts import (
     Conflict,
     EarlierResolution,
     Reused,
+    conflict_document,
     encode_conflict,
     resolution_document,
 )
 from scopes.model.message import FILES, MESSAGES, Author, Message, participant_claim, text_parts
 from scopes.model.message import Position as StatedPosition
-from scopes.result import Note, Result, plural
+from scopes.result import HIDDEN, INLINE, OMIT_EMPTY, Note, Result, plural
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import BlobChange, ObjectsInMemory, update_tree
 from scopes.store.operations import walk_operations
@@ -72,9 +73,11 @@ MAX_PATCH = 1 << 16
 class ConflictList(Result):
     """The conflicts of one conversation or of all; open ones only, unless `include_all`."""
 
+    rows_in = "conflicts"
+
     conversation: ConversationId | None
     conflicts: tuple[ConflictRow, ...]
-    include_all: bool = False
+    include_all: bool = field(default=False, metadata=HIDDEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +87,9 @@ class FileChanges:
     A patch is empty if it is not recorded or not wanted, and cut after MAX_PATCH characters.
     """
 
-    comparison: FileComparison
-    target_patch: str = ""
-    source_patch: str = ""
+    comparison: FileComparison = field(metadata=INLINE)
+    target_patch: str = field(default="", metadata=OMIT_EMPTY)
+    source_patch: str = field(default="", metadata=OMIT_EMPTY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,8 @@ class ConflictView(Result):
     both sides did to the file.
     """
 
+    kind = "conflict"
+
     row: ConflictRow
     texts: Mapping[str, str]
     talk: tuple[MessageHeader, ...]
@@ -107,6 +112,12 @@ class ConflictView(Result):
     escalated_at: str | None = None
     sides: tuple[str, ...] = ()
     file: FileChanges | None = None
+
+    def document(self) -> dict[str, object]:
+        """Return the conflict with the texts of its messages, what was said about it, and what its sides changed."""
+        known = encoding.without_none(escalated_to=self.escalated_to, escalated_at=self.escalated_at, file=self.file)
+        discussion = {"talk": self.talk, "positions": self.positions, "sides": self.sides}
+        return {**self.row.document(self.texts), **discussion, **known}
 
 
 def list_conflicts(
@@ -256,6 +267,20 @@ class ConflictResolved(Result):
     continued: Result | None = None
     escalated_to: str | None = None
     others: OthersInProgress = NO_OTHERS
+
+    def document(self) -> dict[str, object]:
+        """Return the conflict, how many others of its branch are open, and the outcome of what was continued."""
+        known = encoding.without_none(escalated_to=self.escalated_to, continued=self.continued)
+        return {
+            "kind": "resolution" if self.conflict.status == "resolved" else "escalation",
+            "conversation": self.conversation,
+            "branch": self.branch,
+            "conflict": conflict_document(self.number, self.conflict),
+            "message": self.message,
+            "remaining": self.remaining,
+            "operation": self.operation,
+            **known,
+        }
 
     @property
     def exit_code(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
@@ -33,7 +34,7 @@ from scopes.merge.plan import claim_value
 from scopes.model import encoding
 from scopes.model.message import CONFLICTS, PARTICIPANTS, Message, content_of
 from scopes.model.tools import summarize_calls
-from scopes.result import Result
+from scopes.result import HIDDEN, OMIT_EMPTY, Result, named, shown
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import Commit, diff_blobs, read_blob
@@ -49,6 +50,10 @@ class DiffSide:
     name: str
     revision: Revision
 
+    def document(self) -> dict[str, object]:
+        """Return the side as a JSON object."""
+        return encoding.without_none(name=self.name, **self.revision._asdict())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedMessage:
@@ -57,6 +62,10 @@ class ChangedMessage:
     head: MessageHeader
     left: Message
     right: Message
+
+    def document(self) -> dict[str, object]:
+        """Return the texts of both sides."""
+        return {"id": self.head.id, "left": self.left.text, "right": self.right.text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +84,19 @@ class ChangedClaim:
     in_right: bool
     changed_in: str | None = None
 
+    def document(self) -> dict[str, object]:
+        """Return the claim; a side without it is absent. `changed_in` is there if only one side changed it."""
+        sides = (("left", self.left, self.in_left), ("right", self.right, self.in_right))
+        known = encoding.without_none(key=self.key, agent=self.agent, changed_in=self.changed_in)
+        return known | {name: value for name, value, there in sides if there}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference(Result):
     """The differences between two sides; messages are oldest first, claims sorted by key.
 
-    `bodies` has, if requested, the messages of either side whose commits do not show their whole text.
+    `bodies` has, if requested, the messages of either side whose commits do not show their whole text. With `stat` only
+    the counts are shown.
     """
 
     left: DiffSide
@@ -90,6 +106,15 @@ class Difference(Result):
     changed: tuple[ChangedMessage, ...]
     claims: tuple[ChangedClaim, ...]
     bodies: Mapping[Oid, Message] = field(default_factory=dict)
+    stat: bool = False
+
+    def document(self) -> dict[str, object]:
+        """Return the sides and the counts, without `stat` also what is counted."""
+        found = {name: getattr(self, name) for name in ("only_left", "only_right", "changed", "claims")}
+        counts = {name: len(value) for name, value in found.items()}
+        sides = {"left": self.left, "right": self.right}
+        document = {"kind": "diff", "equal": self.exit_code == 0, **sides, "counts": counts}
+        return document if self.stat else document | found
 
     @property
     def exit_code(self) -> int:
@@ -97,11 +122,13 @@ class Difference(Result):
         return 1 if self.only_left or self.only_right or self.changed or self.claims else 0
 
 
-def diff(repository: Repository, left: str, right: str | None = None, *, bodies: bool = False) -> Difference:
+def diff(
+    repository: Repository, left: str, right: str | None = None, *, bodies: bool = False, stat: bool = False
+) -> Difference:
     """Compare two revisions: two anywhere in the store, or a conversation and a range `A..B` in it.
 
     A revision may be named without its conversation if that is the latest one. With `bodies` the result has the texts
-    that a person wants to see.
+    that a person wants to see, with `stat` only the counts are shown.
 
     Raises:
         NotFound, Ambiguous: a revision cannot be resolved.
@@ -129,6 +156,7 @@ def diff(repository: Repository, left: str, right: str | None = None, *, bodies:
         changed=tuple(each for each in changed if content_of(each.left) != content_of(each.right)),
         claims=tuple(sorted(claims, key=lambda claim: (claim.key, claim.agent or ""))),
         bodies={head.oid: read_body(repository, head) for head in shown if bodies and _is_cut(head)},
+        stat=stat,
     )
 
 
@@ -298,15 +326,16 @@ def diff_lines(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
 
 
 Mark: TypeAlias = Literal["=", "!", "<", ">"]
+_STATUS: Mapping[Mark, str] = {"=": "equal", "!": "changed", "<": "only-old", ">": "only-new"}
 _HINT = "for example: scopes diff --range main fix@{1} fix"
 
 
 class RangeSide(NamedTuple):
-    """One of the two ranges: its name, the conversation, and the tip whose messages are compared."""
+    """One of the two ranges: its name, the conversation, and the commit of the tip whose messages are compared."""
 
     name: str
     conversation: ConversationId
-    tip: Oid
+    oid: Oid
     messages: int
 
 
@@ -319,6 +348,10 @@ class NumberedMessage(NamedTuple):
     message: Message
     content: Content
 
+    def document(self) -> dict[str, object]:
+        """Return the message as a JSON object with its number."""
+        return {"number": self.number, **self.head.document(), "subject": self.subject}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangePair:
@@ -329,11 +362,18 @@ class RangePair:
 
     old: NumberedMessage | None = None
     new: NumberedMessage | None = None
-    equal: bool = False
+    equal: bool = field(default=False, metadata=HIDDEN)
     similarity: float | None = None
-    lines: tuple[str, ...] = ()
+    lines: tuple[str, ...] = field(default=(), metadata=named("diff") | OMIT_EMPTY)
 
     @property
+    @shown
+    def status(self) -> str:
+        """The mark as a word."""
+        return _STATUS[self.mark]
+
+    @property
+    @shown
     def mark(self) -> Mark:
         """The mark of the row, as in git."""
         if self.new is None:
@@ -347,14 +387,30 @@ class RangePair:
 class RangeDifference(Result):
     """The messages of two ranges in the order of the new one, with those of the old one where they were."""
 
+    kind = "range-diff"
+    rows_in = "pairs"
+
     old: RangeSide
     new: RangeSide
     pairs: tuple[RangePair, ...]
 
     @property
+    @shown
+    def equal(self) -> bool:
+        """All messages of both ranges are the same."""
+        return all(pair.equal for pair in self.pairs)
+
+    @property
+    @shown
+    def counts(self) -> dict[str, int]:
+        """The number of pairs by status."""
+        found = Counter(pair.status for pair in self.pairs)
+        return {status.replace("-", "_"): found[status] for status in _STATUS.values()}
+
+    @property
     def exit_code(self) -> int:
         """1 if a message differs or is in one range only, otherwise 0, as for `diff`."""
-        return 0 if all(pair.equal for pair in self.pairs) else 1
+        return 0 if self.equal else 1
 
 
 def range_diff(

@@ -16,11 +16,12 @@ from hashlib import sha256
 from operator import attrgetter, ge, le
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scopes.clock import format_seconds, in_seconds
+from scopes.clock import format_seconds, in_seconds, utc
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import ConversationId
 from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
 from scopes.index.database import without_purged
+from scopes.model.encoding import without_none
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few
 from scopes.store import refs
@@ -145,12 +146,30 @@ class ConversationList(Result):
     more: the number of conversations that the limit left out
     """
 
+    rows_in = "conversations"
+
     conversations: tuple[ConversationRow, ...]
     projects: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[ConversationId, str] = field(default_factory=dict)
     damaged: tuple[ConversationId, ...] = ()
     filtered: bool = False
     more: int = 0
+
+    def document(self) -> dict[str, object]:
+        """Return the rows; without a title of its own, a conversation has the beginning of its first prompt as one."""
+        document: dict[str, object] = {"conversations": [self._row(row) for row in self.conversations]}
+        document |= {"more": self.more} if self.more else {}
+        return document | ({"damaged": list(self.damaged)} if self.damaged else {})
+
+    def _row(self, row: ConversationRow) -> dict[str, object]:
+        values = row._asdict()
+        for name in ("title", "opening", "moment", "created_at"):
+            del values[name]
+        project = None if row.directory is None else self.projects.get(row.directory)
+        return without_none(
+            id=values.pop("id"), uuid=values.pop("uuid"), title=row.heading, title_source=row.heading_source,
+            created_at=utc(row.created_at), project=project, **values, copy_of=self.copies.get(row.id),
+        )  # fmt: skip
 
     @property
     def exit_code(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain, islice
 from shlex import quote
@@ -28,6 +28,7 @@ from scopes.history.messages import (
     headers_of,
     is_root,
     latest,
+    message_document,
     read_body,
     read_body_bytes,
     read_claims,
@@ -40,7 +41,7 @@ from scopes.history.sessions import Ending, Following, ending_of, is_live, is_un
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.encoding import without_none
 from scopes.model.message import KINDS, Message, MessageKind, Part
-from scopes.result import Column, Note, Result, Stream, counted, few, shown
+from scopes.result import HIDDEN, Column, Note, Result, Stream, counted, few, shown
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, header_safe, read_commit
 from scopes.store.repository import Repository
@@ -72,6 +73,15 @@ class CommitTurn(NamedTuple):
     commit: str
     links: tuple[TurnLink, ...]
     also: tuple[ConversationId, ...]
+
+    def document(self) -> dict[str, object]:
+        """Return the turn as a JSON object."""
+        return without_none(**{**self._asdict(), "also": self.also or None})
+
+
+def staleness(newer: int | None) -> dict[str, object]:
+    """Return whether a summary is stale; nothing if `newer` is None, that is, for other messages (S4-47)."""
+    return {} if newer is None else {"stale": newer > 0, "newer_messages": newer}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +118,19 @@ class LogEntry(Result):
     signature: Signature | None = None
     commit_turn: CommitTurn | None = None
 
+    def document(self) -> dict[str, object]:
+        """Return the message with the branches whose tip it is, and the merged branch that it is from."""
+        return message_document(self.head, self.message) | without_none(
+            ending=self.ending,
+            branches=self.branches or None,
+            retracted=self.retracted or None,
+            amended=self.amended or None,
+            **staleness(self.newer),
+            lane=self.lanes[-1].branch if self.lanes else None,
+            signature=self.signature,
+            commit_turn=self.commit_turn,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(Stream):
@@ -117,12 +140,14 @@ class Log(Stream):
     known if they were requested.
     """
 
+    rows_in = "messages"
+
     conversation: ConversationId
-    branch: BranchName | None = None
-    oldest_first: bool = False
-    title: str | None = None
-    directory: str | None = None
-    participants: tuple[AgentName, ...] = ()
+    branch: BranchName | None = field(default=None, metadata=HIDDEN)
+    oldest_first: bool = field(default=False, metadata=HIDDEN)
+    title: str | None = field(default=None, metadata=HIDDEN)
+    directory: str | None = field(default=None, metadata=HIDDEN)
+    participants: tuple[AgentName, ...] = field(default=(), metadata=HIDDEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

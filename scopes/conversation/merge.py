@@ -63,6 +63,7 @@ from scopes.merge.resolve import Policy, read_policy, with_earlier
 from scopes.model.conflicts import Conflict, number_conflicts
 from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.conversation import MERGED_REQUEST as MERGED
+from scopes.model.encoding import without_none
 from scopes.model.message import Author
 from scopes.result import INLINE, OMIT_EMPTY, Column, Note, Result, plural, written_by
 from scopes.store.graph import is_ancestor, list_new_commits
@@ -83,7 +84,10 @@ class MergeResult(Result):
         files: What both sides did to the files that both changed, sorted by path.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
+        others: What else is in progress: commands then have to name the branch, and conflicts by number.
     """
+
+    outcome = ""  # `result` in the JSON
 
     conversation: ConversationId
     source: str
@@ -96,16 +100,39 @@ class MergeResult(Result):
     dry_run: bool = False
     operation: OperationId | None = None
     active_branch: BranchName | None = None
+    others: OthersInProgress = NO_OTHERS
+
+    def document(self) -> dict[str, object]:
+        """Return what every outcome has (S4-9)."""
+        return without_none(
+            kind=KIND,
+            result=self.outcome,
+            conversation=self.conversation,
+            source=self.source,
+            target=self.target,
+            branch=self.branch,
+            tip=self.tip,
+            merged_messages=self.messages,
+            conflicts=number_conflicts(self.conflicts, self.others.conflicts),
+            files=self.files or None,
+            operation=self.operation,
+            dry_run=self.dry_run or None,
+            active_branch=self.active_branch,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpToDate(MergeResult):
     """The target already has all messages of the source."""
 
+    outcome = "up-to-date"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForwarded(MergeResult):
     """The target had no messages of its own and moved to the tip of the source (S4-10)."""
+
+    outcome = "fast-forward"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +143,25 @@ class Merged(MergeResult):
     conflict-resolution branch.
     """
 
+    outcome = "merged"
+
     message: MessageId | None = None
     source_messages: int | None = None
+
+    def document(self) -> dict[str, object]:
+        """Return also the id of the merge message."""
+        return MergeResult.document(self) | without_none(message=self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeConflicted(MergeResult):
-    """The merge stopped on conflicts (S4-16, S4-17); the target did not move.
+    """The merge stopped on conflicts (S4-16, S4-17); the target did not move."""
 
-    `others` is what else is in progress: commands then have to name the branch, and conflicts by number.
-    """
+    outcome = "conflict"
 
-    others: OthersInProgress = NO_OTHERS
+    def document(self) -> dict[str, object]:
+        """Return also that the conflicts have to be resolved."""
+        return MergeResult.document(self) | {"resolution_required": True}
 
     @property
     def exit_code(self) -> int:
@@ -142,6 +176,8 @@ _Kind: TypeAlias = type[UpToDate | FastForwarded | Merged | MergeConflicted]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeAborted(Result):
     """A merge was aborted; `branch` was its conflict-resolution branch, which `undo` restores."""
+
+    kind = "merge-abort"
 
     conversation: ConversationId
     branch: BranchName

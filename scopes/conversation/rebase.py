@@ -51,8 +51,9 @@ from scopes.merge.replay import (
     rewrite_commits,
 )
 from scopes.merge.resolve import Policy, read_policy, with_earlier
-from scopes.model.conflicts import Conflict
+from scopes.model.conflicts import Conflict, number_conflicts
 from scopes.model.conversation import BranchEntry, branch_id
+from scopes.model.encoding import without_none
 from scopes.result import Note, Result, plural
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit, Objects, read_commit
@@ -75,6 +76,7 @@ class _ReplayResult(Result):
         replayed: The replayed messages, oldest first.
         conflicts: The open conflicts, then the automatically resolved ones.
         dry_run: True if nothing was written.
+        others: What else is in progress.
     """
 
     kind: str
@@ -87,6 +89,31 @@ class _ReplayResult(Result):
     conflicts: tuple[Conflict, ...] = ()
     dry_run: bool = False
     operation: OperationId | None = None
+    others: OthersInProgress = NO_OTHERS
+
+    @property
+    def outcome(self) -> str:
+        """`result` in the JSON."""
+        return "up-to-date"
+
+    def document(self) -> dict[str, object]:
+        """Return what every outcome has (S4-20)."""
+        is_rebase = self.kind == REBASE
+        return without_none(
+            kind=self.kind,
+            result=self.outcome,
+            conversation=self.conversation,
+            source=self.moved_branch if is_rebase else None,
+            onto=self.onto if is_rebase else None,
+            target=None if is_rebase else self.moved_branch,
+            branch=self.branch,
+            tip=self.tip,
+            messages=self.messages,
+            map=[{"id": rewrite.id, "old": rewrite.old, "new": rewrite.new} for rewrite in self.replayed],
+            conflicts=number_conflicts(self.conflicts, self.others.conflicts),
+            operation=self.operation,
+            dry_run=self.dry_run or None,
+        )
 
     @property
     def messages(self) -> tuple[MessageId, ...]:
@@ -103,14 +130,27 @@ class ReplayUpToDate(_ReplayResult):
 class Replayed(_ReplayResult):
     """All messages were replayed and the branch was moved."""
 
+    @property
+    def outcome(self) -> str:
+        """`result` in the JSON."""
+        return "rebased" if self.kind == REBASE else "picked"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayConflicted(_ReplayResult):
-    """It stopped at the message `stopped`; `remaining` messages follow it. `others` is what else is in progress."""
+    """It stopped at the message `stopped`; `remaining` messages follow it."""
 
     stopped: MessageId
     remaining: int
-    others: OthersInProgress = NO_OTHERS
+
+    @property
+    def outcome(self) -> str:
+        """`result` in the JSON."""
+        return "conflict"
+
+    def document(self) -> dict[str, object]:
+        """Return also the message that it stopped at, and the number of those after it."""
+        return _ReplayResult.document(self) | {"stopped": self.stopped, "remaining": self.remaining}
 
     @property
     def exit_code(self) -> int:
@@ -131,6 +171,17 @@ class ReplayAborted(Result):
     branch: BranchName
     active_branch: BranchName
     operation: OperationId
+
+    def document(self) -> dict[str, object]:
+        """Return the deleted branch and the active one."""
+        return {
+            "kind": f"{self.kind}-abort",
+            "conversation": self.conversation,
+            "source" if self.kind == REBASE else "target": self.moved_branch,
+            "branch": self.branch,
+            "active_branch": self.active_branch,
+            "operation": self.operation,
+        }
 
 
 def rebase(

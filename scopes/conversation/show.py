@@ -16,8 +16,8 @@ from operator import attrgetter
 from shlex import quote
 from typing import Final, NamedTuple
 
-from scopes.clock import Time, creation_time, known_seconds, last_activity, parse_time
-from scopes.conversation.log import LogEntry
+from scopes.clock import Time, creation_time, known_seconds, last_activity, parse_time, utc
+from scopes.conversation.log import LogEntry, staleness
 from scopes.errors import Ambiguous, Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
 from scopes.history.handles import (
@@ -39,6 +39,7 @@ from scopes.history.messages import (
     find_claim,
     header_of,
     is_root,
+    message_document,
     message_id_of,
     read_body,
     read_message_bytes,
@@ -66,7 +67,7 @@ from scopes.history.names import (
     resolve_revision,
     resolve_with_latest,
 )
-from scopes.history.sessions import SubAgent, find_ending, find_sub_agent, successor_notes
+from scopes.history.sessions import SubAgent, ending_of, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,
     find_source_record,
@@ -78,7 +79,7 @@ from scopes.history.sources import (
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
 from scopes.index.caches import ConversationRow
 from scopes.model.conversation import BranchEntry, Root, branch_id
-from scopes.model.encoding import encode_component
+from scopes.model.encoding import encode_component, without_none
 from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
 from scopes.result import HIDDEN, OMIT_EMPTY, Note, RawDocument, Result, shown
@@ -273,6 +274,37 @@ class ConversationView(Result):
     tokens: int | None = None
     in_progress: tuple[OpenMerge, ...] = ()
     redacted: RedactedCopy | None = None
+
+    def document(self) -> dict[str, object]:
+        """Return the conversation; `title` is the beginning of the first prompt if it has none."""
+        heading = self.opening if self.title is None else self.title
+        source = "title" if self.title is not None else None if heading is None else "prompt"
+        return without_none(
+            kind="conversation",
+            id=self.id,
+            uuid=self.uuid,
+            title=heading,
+            title_source=source,
+            participants=self.participants,
+            active_branch=self.active_branch,
+            messages=self.messages,
+            created_at=utc(self.created_at),
+            last_activity=self.last_activity,
+            source=self.source,
+            project=self.project,
+            directory=self.directory,
+            native_id=self.native_id,
+            continues=self.continues,
+            models=self.models or None,
+            started=self.started,
+            tokens=None if self.tokens is None else {"count": self.tokens, "method": "recorded"},
+            branch=self.branch,
+            redacted=None if self.redacted is None else without_none(original=self.redacted.original),
+            in_progress=self.in_progress or None,
+            branches=self.branches,
+            recent=[each.head.document() | without_none(ending=each.ending, signature=each.signature)
+                    for each in self.recent],
+        )  # fmt: skip
 
 
 def show(
@@ -658,6 +690,18 @@ class MessageView(Result):
     retracted: bool = False
     amended: bool = False
     signature: Signature | None = None
+
+    def document(self) -> dict[str, object]:
+        """Return the message with its conversation and branch."""
+        return message_document(self.head, self.message) | without_none(
+            ending=ending_of(self.message),
+            conversation=self.conversation,
+            branch=self.branch,
+            retracted=self.retracted or None,
+            amended=self.amended or None,
+            **staleness(self.newer),
+            signature=self.signature,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

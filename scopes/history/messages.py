@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from scopes.clock import known_seconds, new_id, now, seconds_of
+from scopes.clock import known_seconds, new_id, now, seconds_of, utc
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
 from scopes.lazy_patterns import compile_lazily
@@ -27,6 +27,7 @@ from scopes.model.message import (
     decode,
     encode,
     participant_claim,
+    payload_key,
     text_parts,
 )
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut
@@ -152,6 +153,47 @@ class MessageHeader(NamedTuple):
             to=list(self.to) or None,
             subject=self.subject,
         )
+
+
+def message_document(head: MessageHeader, message: Message | None) -> dict[str, object]:
+    """Return a message under its own kind as a JSON object; without its body, only what its commit contains.
+
+    `text` is the recorded text. A typed message without one has its document as people see it as `subject`:
+    `decision: jwt · topic: auth`. `message_kind` is its kind; `kind`, which elsewhere is the kind of the document, is
+    the same for older scripts.
+    """
+    if message is None:
+        return head.document()
+    files = [encoding.without_none(path=each.path, op=each.op, content_hash=each.content_hash, **{"from": each.source})
+             for each in message.files]  # fmt: skip
+    document: dict[str, object] = encoding.without_none(
+        kind=message.kind,
+        message_kind=message.kind,
+        id=head.id,
+        oid=head.oid,
+        parents=list(head.parents),
+        author=message.author.name,
+        author_kind=message.author.kind,
+        time=utc(message.time),
+        recorded_at=None if head.recorded is None else known_seconds(head.recorded),
+        to=list(message.to) or None,
+        reply_to=message.reply_to,
+        amends=message.amends,
+        retracts=message.retracts,
+        work_item=message.work_item,
+        task=message.task,
+        activity=message.activity,
+        tool=message.tool,
+        model=message.model,
+        status=message.status,
+        stop_reason=message.stop_reason,
+        files=files or None,
+        text=message.text,
+        subject=None if message.text or message.payload is None else summarize_payload(message.payload),
+        parts=[{"type": part.type, **part.fields} for part in message.parts],
+        extra=message.extra or None,
+    )
+    return document if message.payload is None else {**document, payload_key(message.kind): message.payload}
 
 
 @lru_cache(maxsize=1000)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
-from scopes.clock import known_seconds
+from scopes.clock import known_seconds, utc
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.messages import (
     STATE_DIRECTORY,
@@ -49,9 +49,9 @@ from scopes.merge.plan import list_conflicts_at, open_conflicts_at
 from scopes.merge.replay import divergence_of
 from scopes.merge.resolve import BOTH, EarlierResolutions, walk_resolved
 from scopes.model import encoding
-from scopes.model.conflicts import ENDED, SIDES, Conflict, Position
+from scopes.model.conflicts import ENDED, SIDES, Conflict, Position, conflict_document
 from scopes.model.conversation import ABANDONED
-from scopes.model.encoding import encode_component, leaf
+from scopes.model.encoding import encode_component, leaf, without_none
 from scopes.model.message import ARGUMENT, CONFLICTS, ENTITIES, MESSAGES, PROPOSALS, content_hash, read_argument
 from scopes.model.message import Position as ArguedPosition
 from scopes.model.operation import Operation
@@ -101,6 +101,19 @@ class ConflictRow:
     def changed_at(self) -> str:
         """When it was resolved, or else opened, as people see it."""
         return self.opened_at if self.resolved in {None, self.since} else self.resolved or self.opened_at
+
+    def document(self, texts: Mapping[str, str] | None = None) -> dict[str, object]:
+        """Return the conflict as a JSON object with its place; `texts` are those of its messages, by id."""
+        place = without_none(
+            conversation=self.conversation,
+            branch=self.branch,
+            source_branch=self.source,
+            target_branch=self.target,
+            since=utc(self.since),
+            recorded_at=utc(self.recorded_at),
+            resolved_at=utc(self.resolved),
+        )
+        return conflict_document(self.number, self.conflict, texts) | place
 
 
 class _Dropped(NamedTuple):

@@ -171,9 +171,9 @@ def conflict_document(number: int, conflict: Conflict, texts: Mapping[str, str] 
     return document
 
 
-def number_conflicts(conflicts: Sequence[Conflict]) -> list[dict[str, object]]:
-    """Return the JSON of conflicts, numbered from 1."""
-    return [conflict_document(number, each) for number, each in enumerate(conflicts, 1)]
+def number_conflicts(conflicts: Sequence[Conflict], before: int = 0) -> list[dict[str, object]]:
+    """Return the JSON of conflicts, numbered from 1; `before` are listed before them."""
+    return [conflict_document(number, each) for number, each in enumerate(conflicts, before + 1)]
 
 
 def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:

@@ -1,22 +1,28 @@
-"""Make the JSON document of a Result from its class: the keys are the fields, in order, and properties that are shown.
+"""Write a Result as JSON: the keys are the fields of its class, in order, and properties that are shown.
 
-None is left out. Dataclasses and NamedTuples in the fields become objects in the same way; one that has a method
-`document` says itself what its object is.
+None is left out. Dataclasses and NamedTuples in the fields become objects in the same way; a Result or an object that
+has a method `document` says itself what its keys are. A document is one line, with control and invisible characters as
+escapes.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from scopes.clock import utc
-from scopes.render.lazy_list import LazyList
+from scopes.model.encoding import without_none
+from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result, Stream
+from scopes.sanitize import escape_json
 
+SCHEMA_VERSION = 1
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 Make: TypeAlias = Callable[[Any], Any]
 _TIME = re.compile(r"\bTime\b")
 _TAKEN = frozenset(name for name in vars(Result) if not name.startswith("_")) - {"kind", "notes"}
@@ -44,6 +50,33 @@ class Key(NamedTuple):
 
 
 _KEYS: dict[type, tuple[Key, ...]] = {}
+
+
+class LazyList(Sequence[Any]):
+    """A list whose items a function makes one by one while they are written; equal to a list of the same."""
+
+    def __init__(self, make: Callable[[Any], object], items: Sequence[Any]) -> None:
+        self._make = make
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._make, self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        found = self._items[index]
+        return list(map(self._make, found)) if isinstance(index, slice) else self._make(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (list, LazyList)) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
 
 
 def make_document(result: Result) -> dict[str, object]:
@@ -83,7 +116,7 @@ def _walk_keys(kind: type) -> Iterator[Key]:
         if (is_result and name in {"kind", "notes"}) or "hidden" in metadata:
             continue
         for key, attribute in metadata.get("spread", {}).items():
-            yield Key(key, attrgetter(f"{name}.{attribute}"), "", plain)
+            yield Key(key, _reader_within(name, attribute), "", plain)
         if "spread" not in metadata:
             key = kind.rows_in if issubclass(kind, Stream) and name == "items" and kind.rows_in else name
             yield Key(
@@ -101,6 +134,17 @@ def _walk_keys(kind: type) -> Iterator[Key]:
             if hasattr(function, "is_shown"):
                 annotation = str(function.__annotations__["return"])
                 yield Key(name, attrgetter(name), annotation, utc if _TIME.search(annotation) else plain)
+
+
+def _reader_within(name: str, attribute: str) -> Callable[[Any], Any]:
+    """Return a function that reads an attribute of the value of a field; it returns None if that is None."""
+    read = attrgetter(attribute)
+
+    def read_within(value: Any) -> Any:
+        found = getattr(value, name)
+        return None if found is None else read(found)
+
+    return read_within
 
 
 def _walk_fields(kind: type) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -132,7 +176,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _list(value: Sequence[Any]) -> list[Any]:
+def _list(value: Iterable[Any]) -> list[Any]:
     return [(_MAKERS.get(type(item)) or _maker(type(item)))(item) for item in value]
 
 
@@ -145,7 +189,7 @@ def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _own(value: Any) -> Any:
-    return value.document()
+    return _mapping(value.document())
 
 
 def _object_maker(kind: type) -> Make:
@@ -162,7 +206,7 @@ def _maker(kind: type) -> Make:
     """Find out how the values of a class are written, once."""
     bases: tuple[tuple[type, Make], ...] = (
         (str, str), (bool, bool), (int, int), (float, float), (Mapping, _mapping),
-        (AbstractSet, _sorted_list), (Sequence, _list),
+        (AbstractSet, _sorted_list), (Iterable, _list),
     )  # fmt: skip
     if issubclass(kind, Result):
         make: Make | None = make_document
@@ -176,3 +220,51 @@ def _maker(kind: type) -> Make:
         raise TypeError(f"{kind.__name__} has no JSON form")
     _MAKERS[kind] = make
     return make
+
+
+def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: Sequence[str] = ()) -> str:
+    """Return a result as a line of JSON: the schema version, the object of the result, and its notes if any.
+
+    With `fields`, the object or its rows have only these.
+    """
+    return "".join(walk_result_line(result, options, fields))
+
+
+def walk_result_line(
+    result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the line of a result in pieces, so that a long list need not be in memory."""
+    document: dict[str, object] = {"scopes": SCHEMA_VERSION, **make_document(result)}
+    if result.notes:
+        document["notes"] = [without_none(text=note.text, hint=note.hint) for note in result.notes]
+    if fields:
+        from scopes.render.fields import reduce_document
+
+        document = reduce_document(document, result, options, fields)
+    if not any(isinstance(value, LazyList) for value in document.values()):
+        yield json_line(document)
+        return
+    for number, (name, value) in enumerate(document.items()):
+        yield ("," if number else "{") + _encode(name) + ":"
+        if isinstance(value, LazyList):
+            for position, item in enumerate(value):
+                yield ("," if position else "[") + _encode(item)
+            yield "]" if value else "[]"
+        else:
+            yield _encode(value)
+    yield "}\n"
+
+
+def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) -> str:
+    """Return an error as a line of JSON."""
+    error: dict[str, object] = without_none(kind=kind, message=message, hint=hint, retryable=retryable)
+    return json_line({"error": error})
+
+
+def json_line(document: Mapping[str, object]) -> str:
+    """Return JSON values as one line that ends in a newline."""
+    return _encode(document) + "\n"
+
+
+def _encode(value: object) -> str:
+    return escape_json(_ENCODER.encode(value))  # the encoder has escaped the control characters up to U+001F

@@ -1,13 +1,19 @@
-"""Select fields of a result: keys and dotted paths in the rows of its JSON, and columns of its text form."""
+r"""Select fields of a result: keys and dotted paths in the rows of its JSON, and columns of its text form.
+
+A template of the user writes them as rows: `--format '{id}\t{title}'`.
+"""
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scopes.render.dispatch import render_text, to_wire
-from scopes.render.template import compile_template, template_fields
+from scopes.errors import Invalid
+from scopes.render.dispatch import render_text
+from scopes.render.document import make_document
 from scopes.render.view import Cell, Column, PlainView, plain_text
 from scopes.render.view_options import ViewOptions
 from scopes.result import Result, Stream
@@ -18,14 +24,9 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-# The key with the rows of a document; of other documents it is the last list of a kind that ends in `-list`.
-_ROWS = {
-    "usage": "rows",
-    "conversation-list": "conversations",
-    "log": "messages",
-    "range-diff": "pairs",
-    "search": "messages_found",
-}
+_TOKEN = re.compile(r"(?P<text>[^{}\\]+)|(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|\\(?P<escape>.)|.", re.DOTALL)
+_ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\"}
+
 # Lists of a document or of its rows, each entry of which is a row together with the rest of it.
 _JOINED = {"conversation-commits": ("links",), "why": ("answers", "candidates")}
 _ENVELOPE = ("scopes", "kind", "notes")
@@ -34,15 +35,11 @@ _SHELL_LINES = {"resumption": {"command": "shell"}}
 _IN_PIECES = frozenset({"evidence", "snippet", "operations"})  # pieces in JSON; rows take the column of the text form
 
 
-def find_rows_key(document: Row, result: Result | None = None) -> str | None:
+def find_rows_key(document: Row, result: Result) -> str | None:
     """Return the key of a document's rows; None if the document itself is the row."""
-    if result is not None and result.rows_in:
-        return None if result.is_one_row or result.rows_in not in document else result.rows_in
-    kind = str(document["kind"])
-    if kind in _ROWS:
-        return _ROWS[kind]
-    lists = [key for key, value in document.items() if isinstance(value, list) and key not in _ENVELOPE]
-    return lists[-1] if kind.endswith("-list") and lists else None
+    if document["kind"] == "search":
+        return "messages_found"  # which the last line of a search does not have
+    return None if result.is_one_row or result.rows_in not in document else result.rows_in
 
 
 def find_joined_keys(document: Row) -> tuple[str, ...]:
@@ -78,7 +75,7 @@ def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str], *, pl
     words of a command.
     """
     for item in result.items if isinstance(result, Stream) else (result,):
-        document: Row = to_wire(item, options)
+        document: Row = make_document(item)
         yield from _pick(item, options, _rows_of(document, item), fields, plain=plain)
 
 
@@ -87,7 +84,7 @@ def reduce_document(document: Row, result: Result, options: ViewOptions, fields:
     envelope = {key: document[key] for key in _ENVELOPE if key in document}
     key = find_rows_key(document, result)
     if key is not None and key not in document:
-        return dict(document)  # the last line of a search, which has no rows
+        return dict(document)
     known = {name for entry in _joined_entries(document) for name in entry if name not in document}
     of_entries = [field for field in fields if field in known]
     own = [field for field in fields if field not in of_entries]
@@ -180,3 +177,55 @@ def _read_columns(result: Result, options: ViewOptions, count: int) -> list[dict
     if head is not None and not rows:
         rows = [{"subject": head.subject}]
     return rows if len(rows) == count else []
+
+
+def template_fields(text: str) -> list[str]:
+    """Return the names of the fields of a template, each once."""
+    names = (token["field"] for token in _TOKEN.finditer(text))
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def compile_template(text: str, fields: Sequence[str]) -> Callable[[Mapping[str, str]], str]:
+    r"""Return a function that fills a template: `{name}` is a field, `{{` and `}}` are braces, `\t \n \0 \\` escapes.
+
+    Raises:
+        Invalid: an unknown field or escape, or a single brace.
+    """
+    parts: list[tuple[str, str]] = []  # a literal text and the field after it
+    literal = ""
+    for token in _TOKEN.finditer(text):
+        if token["field"] is None:
+            literal += _literal(token, text)
+        else:
+            parts.append((literal, known_field(token["field"], fields)))
+            literal = ""
+
+    def fill(values: Mapping[str, str]) -> str:
+        return "".join(before + values[field] for before, field in parts) + literal
+
+    return fill
+
+
+def _literal(token: re.Match[str], template: str) -> str:
+    if token["text"] is not None:
+        return clean(token["text"])
+    if token["brace"] is not None:
+        return token["brace"][0]
+    if token["escape"] in _ESCAPES:
+        return _ESCAPES[token["escape"]]
+    hint = r"write {{ and }} for braces, \t \n \0 \\ for a tab, a newline, a NUL and a backslash"
+    raise Invalid(f"the template {template!a} has a stray {token[0]!a} at position {token.start() + 1}", hint=hint)
+
+
+def known_field(name: str, fields: Sequence[str], *, braces: bool = True) -> str:
+    """Return the name of a field if it is known.
+
+    Raises:
+        Invalid: it is not; the hint lists the known ones. With `braces` it was named by a template.
+    """
+    if name in fields:
+        return name
+    near = difflib.get_close_matches(name, fields, n=1)
+    meant = f"did you mean {f'{{{near[0]}}}' if braces else near[0]}? " if near else ""
+    where = " for a template" if braces else ""
+    raise Invalid(f"there is no field {name!a}{where}", hint=f"{meant}fields: {', '.join(fields)}")

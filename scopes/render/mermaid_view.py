@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from scopes.conversation.show import ConversationView, Drawing
 from scopes.history.messages import header_of, is_root
-from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import DiagramBranch, DiagramCommit, mermaid
 from scopes.render.text.calls import summary_text
 from scopes.render.text.phrases import author
-from scopes.render.view import View
 from scopes.result import Note, Result
 
 _MAX_DRAWN_CHARACTERS = 50_000
@@ -20,7 +18,13 @@ _MAX_DRAWN_CHARACTERS = 50_000
 class Diagram(Result):
     """The text of a diagram."""
 
+    format: str = "mermaid"
     text: str
+
+    @property
+    def answer(self) -> str:
+        """The text unchanged: it is safe already, and wrapping would break it."""
+        return self.text
 
 
 def as_mermaid(view: ConversationView, drawing: Drawing) -> Diagram:
@@ -37,15 +41,3 @@ def as_mermaid(view: ConversationView, drawing: Drawing) -> Diagram:
     text = mermaid(commits, branches, title=title)
     large = Note("mermaid draws this only where maxTextSize is raised", hint="it is 50,000 characters by default")
     return Diagram(text=text, notes=(large,) if len(text) > _MAX_DRAWN_CHARACTERS else ())
-
-
-@render_text.register(Diagram)
-def render_diagram(result: Diagram, view: View) -> None:
-    """Write the text unchanged: it is safe already, and wrapping would break it."""
-    view.exact(result.text)
-
-
-@to_wire.register(Diagram)
-def format_diagram(result: Diagram) -> dict[str, object]:
-    """Return the text in an object."""
-    return {"kind": "diagram", "format": "mermaid", "text": result.text}

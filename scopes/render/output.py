@@ -104,7 +104,7 @@ class Output:
             OSError: standard error cannot be written.
         """
         if self.settings.json:
-            from scopes.render.json_line import error_line
+            from scopes.render.document import error_line
 
             line = error_line
             text = line(error.kind, error.message, error.hint, retryable=error.retryable)
@@ -171,7 +171,7 @@ class Output:
 
     def _write_line(self, result: Result) -> None:
         walk: Callable[[Result, ViewOptions, Sequence[str]], Iterable[str]]
-        from scopes.render.json_line import walk_result_line
+        from scopes.render.document import walk_result_line
 
         walk = walk_result_line
         for piece in walk(result, self.settings.options, self.settings.fields):

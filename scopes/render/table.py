@@ -153,7 +153,8 @@ def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View)
     if not seen:
         return
     texts = ([pipe_text(value, c) for value, c in zip(row, seen, strict=True)] for row in _values(seen, rows))
-    view.rows([plain_view.Column(column.heading, hidden=column.on == "template") for column in seen], texts)
+    heads = [plain_view.Column(each.heading, _STYLES.get(each.form, ""), hidden=each.on == "template") for each in seen]
+    view.rows(heads, texts)
 
 
 def _write_lines(result: Result, view: View) -> None:

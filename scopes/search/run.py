@@ -27,6 +27,7 @@ from scopes.history.metadata import read_metadata_at
 from scopes.history.names import MAIN, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, IndexStatus, open_index
+from scopes.model.encoding import without_none
 from scopes.model.message import Message, decode
 from scopes.result import Note, Result, Stream
 from scopes.search.query import (
@@ -160,6 +161,23 @@ class SearchHit(Result):
     amended: bool = False
     heading: Heading | None = None
     tools: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """Return the hit; `message` is what its commit contains."""
+        return without_none(
+            conversation=self.conversation,
+            branch=self.branch,
+            **({} if self.heading is None else self.heading.document()),
+            also=self.also or None,
+            score=self.score,
+            retracted=self.retracted or None,
+            amended=self.amended or None,
+            part=self.part,
+            snippet=[without_none(text=piece.text, found=piece.found or None) for piece in self.snippet],
+            message=self.head,
+            before=[neighbor.head for neighbor in self.before] or None,
+            after=[neighbor.head for neighbor in self.after] or None,
+        )
 
 
 Mark: TypeAlias = tuple[SpanFinder, tuple[str, ...]]
@@ -342,6 +360,8 @@ class SearchCoverage(Result):
     titles match, the most recently active first.
     """
 
+    kind = "search"
+
     query: str
     shown: int
     hits: int | None
@@ -349,14 +369,37 @@ class SearchCoverage(Result):
     searched: IndexStatus
     titles: tuple[TitleHit, ...] = ()
 
+    def document(self) -> dict[str, object]:
+        """Return how much was searched; this is the last line of the output."""
+        return without_none(
+            query=self.query,
+            shown=self.shown,
+            hits=self.hits,
+            conversation=self.conversation,
+            conversations=self.searched.conversations,
+            branches=self.searched.branches,
+            messages=self.searched.messages,
+            damaged_conversations=self.searched.damaged,
+            unreadable_messages=self.searched.unreadable,
+            index=self.searched.state,
+            commits_read=self.searched.read,
+            titles=self.titles or None,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
     """The hits, then the coverage; `counted` is the number of hits if they were only counted."""
 
+    rows_in = "messages_found"
+
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
     counted: int | None = None
+
+    def document(self) -> dict[str, object]:
+        """Return how much was searched, and the hits."""
+        return {**self.coverage.document(), "messages_found": self.hits}
 
     @property
     def exit_code(self) -> int:

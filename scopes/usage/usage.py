@@ -350,6 +350,8 @@ class Usage(Result):
     damaged: conversations that could not be read
     """
 
+    rows_in = "rows"
+
     by: tuple[By, ...]
     rows: tuple[UsageRow, ...]
     total: UsageRow

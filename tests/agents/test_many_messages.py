@@ -16,7 +16,7 @@ from scopes.conversation.append import append_all
 from scopes.conversation.new_rename_delete import new
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.render.json_line import result_line, walk_result_line
+from scopes.render.document import result_line, walk_result_line
 from scopes.store.transactions import exclusive_write
 from tests.support.random_ids import hashed_counter
 

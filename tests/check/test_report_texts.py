@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scopes.check.findings import Event, Finding, redacted
 from scopes.check.run import RunSource
 from scopes.cli.check_reports import _find_job_file
-from scopes.render.json_line import result_line
+from scopes.render.document import result_line
 from scopes.render.reports.common import Row, clean, explain, fenced, list_rows, place_in_repository
 from scopes.render.reports.github import stop_commands, write_github
 from scopes.render.reports.gitlab import write_gitlab

@@ -8,7 +8,7 @@ import pytest
 
 from scopes.cli.schemas import example_template, read_rows, read_schemas
 from scopes.cli.table import TABLE
-from scopes.render.template import template_fields
+from scopes.render.fields import template_fields
 
 ROW_COMMANDS = sorted(path for path, command in read_schemas()["commands"].items() if command["columns"])
 

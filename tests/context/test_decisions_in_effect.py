@@ -10,12 +10,13 @@ from scopes.context.context_diff import diff_contexts
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
 from scopes.context.request import Request
+from scopes.context.result import chat_messages
 from scopes.conversation.append import retract
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import MergeConflicted, continue_merge, merge
 from scopes.model.message import Author
-from scopes.render.wire.context import chat_messages, context_document
+from scopes.render.document import make_document
 from tests.context.building import MARK, built, talk
 from tests.support.examples import sample
 from tests.support.history import history, say
@@ -140,7 +141,7 @@ def test_decisions_without_room_are_named(repository, exact, tmp_path):
     assert all(f"topic-{number}" in warning for number in range(20 - len(kept)))
     rows = [row for row in result.explained if row.what == "decision"]
     assert [row.kept for row in rows].count(False) == 20 - len(kept)
-    shown = context_document(result)["decisions"]
+    shown = make_document(result)["decisions"]
     assert [row["kept"] for row in shown] == [each.kept for each in result.decisions]
     assert shown[0]["session"] == "conv-001"
 
@@ -151,7 +152,7 @@ def test_a_conversation_without_decisions_has_no_section(repository, exact, tmp_
     result = built(repository, exact, tmp_path)
     assert (result.decisions, result.decisions_text) == ((), "")
     assert "ecisions" not in result.formatted_history
-    assert "decisions" not in context_document(result)
+    assert "decisions" not in make_document(result)
 
 
 def test_a_decision_that_only_one_side_has_is_a_difference(repository, exact, tmp_path):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.context.history_block import INTRODUCTION, HistoryRequest, history
+from scopes.context.result import chat_messages
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.fence import MARK_DIGITS, PLACEHOLDER, draw_mark, fence_lines
@@ -21,7 +22,6 @@ from scopes.memory.add import add
 from scopes.memory.context import HEADING, context
 from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summarizer_command import write_prompt
-from scopes.render.wire.context import chat_messages
 from tests.context.building import MARK, built, put
 from tests.render.hostile import PAYLOADS, forbidden
 from tests.support.history import say

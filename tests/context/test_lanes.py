@@ -6,9 +6,9 @@ import pytest
 
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
+from scopes.context.result import chat_messages
 from scopes.conversation.merge import merge
 from scopes.fence import fence_lines
-from scopes.render.wire.context import chat_messages
 from tests.context.building import LONG, MARK, built, numbers
 from tests.support.decisions import decide
 from tests.support.history import history, say

@@ -8,6 +8,7 @@ import pytest
 
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
+from scopes.context.result import chat_messages
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.diff import diff
@@ -16,7 +17,6 @@ from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new_rename_delete import new
 from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
-from scopes.render.wire.context import chat_messages
 from tests.context.building import MARK, built
 from tests.exporters.building import exported
 from tests.render.rendering import document, seen_lines

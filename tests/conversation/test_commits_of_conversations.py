@@ -13,7 +13,7 @@ from scopes.conversation.commits import RevisionRequest, diff_commit, find_commi
 from scopes.conversation.log import LogFilter, log
 from scopes.errors import NotFound
 from scopes.history.handles import StoreHandle
-from scopes.render.dispatch import to_wire
+from scopes.render.document import make_document
 from tests.code_links.agent_session import ClaudeSession
 from tests.code_links.hooked import Hooked
 from tests.support.store import make_store
@@ -183,7 +183,7 @@ def test_every_message_says_how_its_turn_is_linked_with_the_commit(project, stor
     turns = {each.head.subject: each.commit_turn.links for each in entries}
     assert turns["Write the greeting function"] == (("wrote", "certain", 1),)
     assert turns["yes"] == (("made", "certain", 2),)
-    rows = [to_wire(each)["commit_turn"] for each in entries]
+    rows = [make_document(each)["commit_turn"] for each in entries]
     assert rows[-1]["links"] == [{"role": "wrote", "level": "certain", "turn": 1}]
 
 

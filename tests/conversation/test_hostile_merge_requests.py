@@ -19,7 +19,7 @@ from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.metadata import read_metadata, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.model.message import Author
-from scopes.render.dispatch import to_wire
+from scopes.render.document import make_document
 from scopes.store import refs
 from scopes.store.objects import read_commit
 from scopes.store.transactions import exclusive_write
@@ -73,7 +73,7 @@ def outputs(repository, name="abcdef"):
     """Return the list and the view of a request in every form, as one text."""
     results = list_merge_requests(repository, "conv-001", state="all"), show_merge_request(repository, "conv-001", name)
     shown = [seen(result, width) for result in results for width in (40, 200)]
-    return "\n".join([*shown, *(json.dumps(to_wire(result)) for result in results)])
+    return "\n".join([*shown, *(json.dumps(make_document(result)) for result in results)])
 
 
 @pytest.mark.parametrize("text", TEXTS)

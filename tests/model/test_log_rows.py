@@ -14,10 +14,10 @@ from scopes.conversation.append import append
 from scopes.conversation.log import log
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
+from scopes.history.messages import message_document
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.validation import check_message
-from scopes.render.wire.message import message_object
 from tests.support.history import say
 from tests.support.store import make_store
 
@@ -43,7 +43,7 @@ EXTRA = st.dictionaries(
 def row_of(repository, where="conv-001"):
     """Return the newest row of a log as a program reads it."""
     entry = next(iter(log(repository, where).items))
-    return {"scopes": 1, **json.loads(json.dumps(message_object(entry.head, entry.message, ["main"])))}
+    return {"scopes": 1, **json.loads(json.dumps(message_document(entry.head, entry.message) | {"branches": ["main"]}))}
 
 
 def content(message):
@@ -59,7 +59,10 @@ def test_every_message_of_the_sample_survives_a_log_and_an_append(repository):
     import_sample(repository)
     rows = 0
     for entry in log(repository, "conv-001").items:
-        row = {"scopes": 1, **json.loads(json.dumps(message_object(entry.head, entry.message, ["main"])))}
+        row = {
+            "scopes": 1,
+            **json.loads(json.dumps(message_document(entry.head, entry.message) | {"branches": ["main"]})),
+        }
         if row["kind"] in {"merge", "notice"}:
             continue
         assert content(reread(row)) == content(entry.message), row

@@ -8,7 +8,7 @@ from typing import Any
 
 from scopes.conversation.show import read_drawing, show
 from scopes.render.dispatch import render_text
-from scopes.render.json_line import result_line
+from scopes.render.document import result_line
 from scopes.render.mermaid_view import as_mermaid
 from scopes.render.terminal import TerminalView
 from scopes.render.view import PlainView, View

@@ -978,12 +978,12 @@ SAMPLES = {
     },
     "diff": {
         "diff": DIFFERENCE,
-        "stat": WithOptions(DIFFERENCE, ViewOptions(stat=True)),
+        "stat": replace(DIFFERENCE, stat=True),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
     },
     "range_diff": {
         "range-diff": RANGES,
-        "no-patch": WithOptions(RANGES, ViewOptions(oneline=True)),
+        "no-patch": replace(RANGES, pairs=tuple(replace(pair, lines=()) for pair in RANGES.pairs)),
         "equal": replace(RANGES, pairs=RANGES.pairs[:1]),
         "empty": replace(RANGES, pairs=()),
     },

@@ -6,19 +6,29 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scopes.render.dispatch import render_text, to_wire
 from scopes.render.output import Output, OutputSettings
-from scopes.render.view import Column
-from scopes.result import Result, Stream
+from scopes.result import Column, Result, Stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pet(Result):
+    rows_in = "pets"
+    columns = (Column("name", form="id"), Column("legs", form="count"))
     name: str
+
+    @property
+    def pets(self) -> tuple[Pet]:
+        return (self,)
+
+    @property
+    def legs(self) -> int:
+        return 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pets(Stream):
+    rows_in = "items"
+    columns = (Column("name"),)
     items: Iterable[Pet]
 
 
@@ -26,25 +36,9 @@ class Pets(Stream):
 class Stored(Result):
     text: str
 
-
-@render_text.register(Pet)
-def _(result, view):
-    view.rows([Column("Name", "id"), Column("Legs", align="right")], [(result.name, "4")])
-
-
-@render_text.register(Pets)
-def _(result, view):
-    view.rows([Column("Name")], ((pet.name,) for pet in result.items), title="Pets")
-
-
-@render_text.register(Stored)
-def _(result, view):
-    view.exact(result.text)
-
-
-@to_wire.register(Pet)
-def _(result):
-    return {"kind": "pet", "name": result.name}
+    @property
+    def answer(self) -> str:
+        return self.text
 
 
 class Screen(io.StringIO):

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from scopes.clock import Time
-from scopes.render.dispatch import render_text, to_wire
+from scopes.render.dispatch import render_text
+from scopes.render.document import make_document
 from scopes.render.fields import format_rows, reduce_document
 from scopes.render.view import PlainView
 from scopes.render.view_options import DEFAULT_OPTIONS
@@ -96,7 +97,7 @@ class Crowd(Sequence):
 
 
 def test_rows_that_are_not_in_memory_are_made_when_they_are_read():
-    assert len(to_wire(GuestList(guests=Crowd()))["guests"]) == 2
+    assert len(make_document(GuestList(guests=Crowd()))["guests"]) == 2
 
 
 def test_the_kind_is_by_default_the_name_of_the_class():
@@ -104,7 +105,7 @@ def test_the_kind_is_by_default_the_name_of_the_class():
     class GuestMovedOut(Result):
         name: str | None = None
 
-    assert to_wire(GuestMovedOut()) == {"kind": "guest-moved-out"}
+    assert make_document(GuestMovedOut()) == {"kind": "guest-moved-out"}
 
 
 def test_a_class_may_say_itself_what_its_document_is():
@@ -120,7 +121,7 @@ def test_a_class_may_say_itself_what_its_document_is():
         own: Own
         kinds: frozenset[str]
 
-    assert to_wire(Both(own=Own(words="a b"), kinds=frozenset("yx"))) == {
+    assert make_document(Both(own=Own(words="a b"), kinds=frozenset("yx"))) == {
         "kind": "both",
         "own": {"kind": "own", "words": ["a", "b"]},
         "kinds": ["x", "y"],
@@ -133,7 +134,7 @@ def test_a_field_cannot_have_the_name_of_something_that_a_result_says_about_itse
         sentence: str
 
     with pytest.raises(TypeError, match="Broken: 'sentence' cannot be a field of a Result; use named"):
-        to_wire(Broken(sentence="no"))
+        make_document(Broken(sentence="no"))
 
 
 def test_a_value_without_a_json_form_is_an_error():
@@ -142,7 +143,7 @@ def test_a_value_without_a_json_form_is_an_error():
         value: object
 
     with pytest.raises(TypeError, match="object has no JSON form"):
-        to_wire(Broken(value=object()))
+        make_document(Broken(value=object()))
 
 
 def test_a_pipe_has_a_row_for_each_object():
@@ -158,7 +159,7 @@ def test_templates_and_fields_know_the_columns_and_the_keys():
     assert list(format_rows(GUESTS, DEFAULT_OPTIONS, r"{from}\t{greeting}", "\n")) == [
         "Berlin\tHello Ann\n", "Rome\tHello Bob\n",
     ]  # fmt: skip
-    reduced = reduce_document(to_wire(GUESTS), GUESTS, DEFAULT_OPTIONS, ["name"])
+    reduced = reduce_document(make_document(GUESTS), GUESTS, DEFAULT_OPTIONS, ["name"])
     assert reduced == {"kind": "guests", "guests": [{"name": "Ann"}, {"name": "Bob"}]}
 
 

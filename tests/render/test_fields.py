@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scopes.cli.schemas import read_rows
 from scopes.conversation.log import log
 from scopes.conversation.show import show
-from scopes.render.dispatch import to_wire
-from scopes.render.fields import cell_text, find_rows_key, find_value, format_rows, reduce_document, walk_rows
+from scopes.render.document import make_document
+from scopes.render.fields import cell_text, find_value, format_rows, reduce_document, walk_rows
 from scopes.render.view_options import DEFAULT_OPTIONS
 from tests.render.commit_results import COMMITS
 from tests.support.history import history, say
@@ -32,24 +32,6 @@ def logged(repository):
 
 def rows(result, *fields, **options):
     return [tuple(row[field] for field in fields) for row in walk_rows(result, DEFAULT_OPTIONS, fields, **options)]
-
-
-@pytest.mark.parametrize(
-    ("document", "key"),
-    [
-        ({"kind": "conversation-list", "conversations": []}, "conversations"),
-        ({"kind": "search"}, "messages_found"),
-        ({"kind": "log", "messages": []}, "messages"),
-        ({"kind": "tag-list", "notes": [], "tags": []}, "tags"),
-        ({"kind": "x-list", "first": [], "second": [], "notes": []}, "second"),
-        ({"kind": "x-list", "notes": []}, None),
-        ({"kind": "x-list", "tags": "none"}, None),
-        ({"kind": "conversation", "branches": []}, None),
-        ({"kind": "listing", "tags": []}, None),
-    ],
-)
-def test_the_rows_of_a_document_are_in_the_list_of_its_kind(document, key):
-    assert find_rows_key(document) == key
 
 
 @pytest.mark.parametrize(
@@ -144,7 +126,7 @@ def test_a_text_keeps_its_lines_only_if_nul_ends_the_rows(logged):
 
 def test_a_reduced_document_keeps_its_envelope(repository, logged):
     view = show(repository, "conv-001")
-    document = to_wire(view, DEFAULT_OPTIONS)
+    document = make_document(view)
     found = reduce_document(document, view, DEFAULT_OPTIONS, ["id", "nothing"])
     assert found == {**{key: document[key] for key in ("scopes", "kind", "notes") if key in document}, "id": "conv-001"}
 
@@ -158,7 +140,7 @@ def test_the_commits_of_a_conversation_have_a_row_for_each_turn_of_a_link():
 
 
 def test_the_commits_of_a_conversation_are_reduced_to_rows_with_the_fields_alone():
-    document = reduce_document(to_wire(COMMITS), COMMITS, DEFAULT_OPTIONS, ["level", "turn", "state"])
+    document = reduce_document(make_document(COMMITS), COMMITS, DEFAULT_OPTIONS, ["level", "turn", "state"])
     assert document["commits"][1] == {"level": "likely", "turn": 2, "state": "current"}
     assert document["commits"][3] == {"level": "likely", "state": "gone"}
     assert "conversation" not in document

@@ -39,9 +39,7 @@ import scopes.tokens
 import scopes.usage
 from scopes.conversation.merge import Merged
 from scopes.conversation.rebase import Replayed
-from scopes.render.dispatch import NOUN_OF, find_module, render_text, to_wire
-from scopes.render.document import make_document
-from scopes.render.table import write_result
+from scopes.render.dispatch import VIEWS
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden
 from tests.render.rendering import document, json_text, piped, seen, with_texts
@@ -97,17 +95,16 @@ each_noun = pytest.mark.parametrize("noun", SAMPLES)
 
 
 @each_kind
-def test_every_result_has_renderings_in_the_expected_module_or_describes_itself(kind):
-    for package, renderer in {"text": render_text, "wire": to_wire}.items():
-        function, module = renderer.find(kind), find_module(package, kind)
-        if function is write_result:
-            assert kind.columns or kind.sentence is not Result.sentence or kind.answer is not Result.answer
-        elif function is not make_document:
-            assert function.__module__ == module
+def test_every_result_has_a_view_or_describes_itself(kind):
+    views = [VIEWS[each.__name__] for each in kind.__mro__ if each.__name__ in VIEWS]
+    described = kind.columns or kind.sentence is not Result.sentence or kind.answer is not Result.answer
+    assert bool(views) != bool(described)
+    for module, _, function in (view.partition(".") for view in views):
+        assert callable(getattr(importlib.import_module(f"scopes.render.text.{module}"), function))
 
 
 def test_no_two_results_have_the_same_name():
-    """Renderers are registered by the names of the Result classes."""
+    """Views are found by the names of the Result classes."""
     assert len({kind.__name__ for kind in KINDS}) == len(KINDS)
 
 
@@ -117,7 +114,7 @@ def test_every_result_has_a_sample(kind):
 
 
 def test_every_name_in_the_table_is_that_of_a_result():
-    assert set(NOUN_OF) <= {kind.__name__ for kind in KINDS}
+    assert set(VIEWS) <= {kind.__name__ for kind in KINDS}
 
 
 def hostile_samples(noun):

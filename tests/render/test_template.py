@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.render.template import compile_template
+from scopes.render.fields import compile_template
 from scopes.sanitize import clean
 
 FIELDS = ["id", "title", "last_activity"]

@@ -70,7 +70,7 @@ def test_on_a_terminal_even_exact_text_is_safe(options):
     assert forbidden(sample.written(made)[0]) == []
     piped = sample.output(**options)
     piped.show(sample.Stored(text=payload))
-    assert sample.written(piped)[0] == payload
+    assert sample.written(piped)[0] == payload + "\n"
 
 
 def test_the_check_itself_sees_a_control():

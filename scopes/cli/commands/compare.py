@@ -58,7 +58,7 @@ def diff(
         repository = invocation.repository()
         conversation, versions = _split_conversation(repository, names)
         ranges = range_diff(repository, versions, conversation=conversation, patch=not stat)
-        return invocation.show(ranges, options=ViewOptions(oneline=stat))
+        return invocation.show(ranges)
     if match is not None or (not steps and len(names) == 2 and all(_is_run(invocation, name) for name in names)):
         return invocation.show(compare_named(invocation, names, match))
     if len(names) > 3 or (len(names) == 3 and any(".." in name for name in names[1:])):
@@ -67,8 +67,8 @@ def diff(
 
     repository = invocation.repository()
     left, *rest = names
-    result = run_diff(repository, left, "..".join(rest) or None, bodies=not stat and not invocation.json)
-    return invocation.show(result, options=ViewOptions(stat=stat))
+    result = run_diff(repository, left, "..".join(rest) or None, bodies=not stat and not invocation.json, stat=stat)
+    return invocation.show(result)
 
 
 def _diff_commit(invocation: Invocation, commit: str, where: str | None, *, stat: bool) -> int:

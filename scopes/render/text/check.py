@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from scopes.check.findings import LEVELS, how_it_ended
-from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH
 from scopes.render.view import Column, Span, View
 from scopes.result import counted
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from scopes.check.check import Checked, CheckedRun
     from scopes.check.compare import RunComparison, Use
-    from scopes.check.explain import RuleExplained, RuleList
+    from scopes.check.explain import RuleExplained
     from scopes.check.findings import Finding
     from scopes.check.rule_tests import RuleTests
     from scopes.render.color import Style
@@ -31,7 +30,6 @@ _SIGNS: dict[str, Style] = {"-": "bad", "+": "good", "@": "dim"}
 _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 
-@render_text.register
 def render_checked(result: Checked, view: View) -> None:
     """Write the findings of each run, then what could not be judged, and a summary."""
     if view.terminal:
@@ -181,14 +179,6 @@ def _write_unknown(result: Checked, view: View) -> None:
         view.sentence(Span("unknown  ", "dim"), Span(rule), f"  {reason}{tail}")
 
 
-@render_text.register
-def render_rule_list(result: RuleList, view: View) -> None:
-    """Write a row for each rule."""
-    columns = (Column("Rule", "key"), Column("Level"), Column("Summary", flexible=True))
-    view.rows(columns, [(row.id, Span(row.level, _STYLES.get(row.level, "dim")), row.summary) for row in result.rules])
-
-
-@render_text.register
 def render_rule_explained(result: RuleExplained, view: View) -> None:
     """Write what a rule means, decides from and can be told."""
     rule = result.rule
@@ -209,7 +199,6 @@ def render_rule_explained(result: RuleExplained, view: View) -> None:
         view.line(f"set in {rule.place}")
 
 
-@render_text.register
 def render_rule_tests(result: RuleTests, view: View) -> None:
     """Write a row for each expectation and each unexpected finding, the rules without tests, and a summary."""
     columns = (
@@ -240,7 +229,6 @@ def render_rule_tests(result: RuleTests, view: View) -> None:
     view.line(word, f": {counted(len(result.tests), 'test')}, {', '.join(counts)}")
 
 
-@render_text.register
 def render_run_comparison(result: RunComparison, view: View) -> None:
     """Write the numbers of both runs, what they used differently, and the calls as a diff."""
     view.line(Span("- ", "bad"), result.old)

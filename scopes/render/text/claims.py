@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from scopes.history.messages import display_time, shown_author
 from scopes.merge.keys import decoded_key, display_key, group_of
-from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     author,
@@ -59,7 +58,6 @@ def claim_text(key: str, value: Any) -> str:
     return line
 
 
-@render_text.register
 def render_blame_list(result: BlameList, view: View) -> None:
     """Write each claim and the message that set it; for a tool's result, the call and the agent that made it."""
     if not view.terminal:

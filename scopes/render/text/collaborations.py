@@ -9,7 +9,6 @@ from scopes.collaboration.collaboration import THE_TASK, describe_end
 from scopes.exporters.markdown_escape import escape_inline
 from scopes.merge.keys import decoded_key
 from scopes.model.conflicts import ENDED
-from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
 from scopes.render.view import View
 from scopes.result import confidence, counted
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from scopes.model.message import Evidence, Position
 
 
-@render_text.register
 def render_collaboration_report(result: CollaborationReport, view: View) -> None:
     """Write the report, as Markdown."""
     view.markdown("\n".join(_lines(result, view)) + "\n")

@@ -56,7 +56,6 @@ _INDENT = 4
 _MAX_LINES = 40
 
 
-@render_text.register
 def render_conflict_list(result: ConflictList, view: View) -> None:
     """Write a table per branch and source with conflicts; in a pipe one row per conflict."""
     if not view.terminal:
@@ -78,13 +77,11 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
         write_hint(view, f"show one: scopes conflicts show {quote(row.conversation)} {row.number}")
 
 
-@render_text.register
 def render_conflict_view(result: ConflictView, view: View) -> None:
     """Write both sides of a conflict and how to resolve it."""
     _write_conflict(result, view)
 
 
-@render_text.register
 def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     """Write the new status of the conflict, and how many are still open or the outcome of what was continued."""
     conflict = result.conflict

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from scopes.context.result import chat_messages
 from scopes.history.messages import NO_TEXT
-from scopes.render.dispatch import render_text
+from scopes.render.document import SCHEMA_VERSION, make_document
 from scopes.render.text.phrases import write_field
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
-from scopes.render.wire.context import write_context
 from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ _FILE, _TURN = "file", "turn"  # kinds of rows; a turn is a message with the res
 _PARTS = (Column("Part"), Column("Tokens", align="right"))
 
 
-@render_text.register
 def render_budget(result: Budget, view: View) -> None:
     """Write every part of the budget; the parts of the content are indented below it."""
     rows = [("window", result.window)] if not view.terminal else []
@@ -60,7 +60,6 @@ def render_budget(result: Budget, view: View) -> None:
     view.rows(_PARTS, [(n, f"{count:,}" if view.terminal else str(count)) for n, count in rows], title=title)
 
 
-@render_text.register
 def render_context(result: Context, view: View) -> None:
     """Write the context, or with `--explain` and `--stats` what was selected and how much of the budget is used."""
     options = view.options
@@ -73,13 +72,20 @@ def render_context(result: Context, view: View) -> None:
         _write_exactly(view, write_context(result, options.layout))
 
 
-@render_text.register
 def render_history_block(result: HistoryBlock, view: View) -> None:
     """Write the block byte for byte, and with `--preview` its size as a remark."""
     _write_exactly(view, result.text)
     if view.options.preview:
         counts = f"{result.messages} of {result.total} messages, {result.truncated} of them truncated"
         view.aside(f"{counts}: {result.tokens} tokens")
+
+
+def write_context(result: Context, layout: str) -> str:
+    """Return a context as `markdown`, `messages` (as chat interfaces have them) or `json`."""
+    if layout == "markdown":
+        return result.formatted_history
+    whole = {"scopes": SCHEMA_VERSION, **make_document(result)}
+    return json.dumps(chat_messages(result) if layout == "messages" else whole, ensure_ascii=False, indent=2) + "\n"
 
 
 def _write_exactly(view: View, text: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.render.dispatch import render_text
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Span, View
 from scopes.result import counted
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 _STYLES: dict[str, Style] = {"-": "bad", "+": "good", "@": "dim"}
 
 
-@render_text.register
 def render_context_difference(result: ContextDifference, view: View) -> None:
     """Write the changed parts with `-` and `+` before their lines; in a pipe nothing if there are none."""
     if not result.changes:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.conversation.show import BranchRow, ConversationView, OpenMerge, branch_reason
 from scopes.history.messages import NO_TEXT, display_time
-from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago, day_and_minute, day_of, minute_of
 from scopes.render.text.calls import summarize_message
 from scopes.render.text.phrases import (
@@ -39,7 +38,6 @@ _MIN_NAME = 20
 _AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
 
-@render_text.register
 def render_conversation_view(result: ConversationView, view: View) -> None:
     """Write a conversation, its branches and its recent activity, as the specification shows them.
 

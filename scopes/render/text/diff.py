@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_author
 from scopes.merge.keys import NOUNS, decoded_key, group_of
 from scopes.model.message import FILES
-from scopes.render.dispatch import render_text
 from scopes.render.text.calls import summarize_message, summary_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.phrases import author, identifier, short_time, subject
@@ -31,10 +30,9 @@ _MAX_MESSAGES = 12  # of each side on a terminal, if both have some
 _MAX_NAMED, _MAX_FILES = 3, 10  # claims and files that only one side changed
 
 
-@render_text.register
 def render_difference(result: Difference, view: View) -> None:
     """Write the messages of each side, then the claims; nothing if the sides are equal, as diff(1) does."""
-    if view.options.stat:
+    if result.stat:
         _write_counts(result, view)
     elif view.terminal:
         _write_sections(result, view)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH
 from scopes.render.view import Column, Span, View
 from scopes.result import counted
@@ -16,7 +15,6 @@ _COLUMNS = (Column("Path"), Column("Line"), Column("Text"))
 _STAT_COLUMNS = (Column("Path"), Column("Added"), Column("Edited"), Column("Short"), Column("Others"))
 
 
-@render_text.register
 def render_commit_account(result: CommitAccount, view: View) -> None:
     """Write the lines that no edit has; with `stat` a row for each file."""
     if not view.terminal:

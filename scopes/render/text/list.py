@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import UNKNOWN_TIME, WIDE, write_hint
 from scopes.render.view import Cell, Column, Span, View
@@ -40,7 +39,6 @@ _PARTICIPANTS = 21  # cells, where titles need the room
 _TITLE = 200  # characters of a title in a pipe
 
 
-@render_text.register
 def render_conversation_list(result: ConversationList, view: View) -> None:
     """Write a table of conversations, newest first."""
     if not view.terminal:

@@ -17,7 +17,6 @@ from scopes.history.messages import NO_TEXT, display_time, shown_author
 from scopes.merge.lanes import lane_changes
 from scopes.model.message import HANDOVER, TYPED_KINDS
 from scopes.model.tools import FILE_TOOLS, tool_name
-from scopes.render.dispatch import render_text
 from scopes.render.relative_time import day_and_minute, day_of, minute_of
 from scopes.render.text.calls import (
     MARKS,
@@ -99,7 +98,6 @@ class Looks(NamedTuple):
     full: bool = False
 
 
-@render_text.register
 def render_log(result: Log, view: View) -> None:
     """Write the messages in order, with `--graph` next to the commit graph."""
     entries = (item for item in result.items if isinstance(item, LogEntry))
@@ -118,7 +116,6 @@ def render_log(result: Log, view: View) -> None:
         _write_rows(entries, view)
 
 
-@render_text.register
 def render_log_entry(result: LogEntry, view: View) -> None:
     """Write one message of a log."""
     if view.terminal:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
     write_aborted,
     write_conflict_notes,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _PREVIEW = tuple(map(Column, ("Result", "Conversation", "Target", "Source", "Messages", "Conflicts")))
 
 
-@render_text.register
 def render_up_to_date(result: UpToDate, view: View) -> None:
     """Write that the target has all messages of the source."""
     sentence = (_target(result), " is already up to date with ", _source(result))
@@ -36,7 +34,6 @@ def render_up_to_date(result: UpToDate, view: View) -> None:
             view.aside("".join(part if isinstance(part, str) else part.text for part in sentence))
 
 
-@render_text.register
 def render_fast_forwarded(result: FastForwarded, view: View) -> None:
     """Write that the target was fast-forwarded, and by how many messages."""
     count = counted(len(result.messages), "message")
@@ -51,7 +48,6 @@ def render_fast_forwarded(result: FastForwarded, view: View) -> None:
         write_hint(view, UNDO_HINT)
 
 
-@render_text.register
 def render_merged(result: Merged, view: View) -> None:
     """Write how many messages of the source were merged, and list the automatically resolved conflicts."""
     number = len(result.messages) if result.source_messages is None else result.source_messages
@@ -68,7 +64,6 @@ def render_merged(result: Merged, view: View) -> None:
         write_hint(view, UNDO_HINT)
 
 
-@render_text.register
 def render_conflicted(result: MergeConflicted, view: View) -> None:
     """List the open conflicts, and the commands to resolve them and to continue."""
     number = counted(sum(each.status != "resolved" for each in result.conflicts), "conflict")
@@ -93,7 +88,6 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         write_next_commands(view, result, "merge")
 
 
-@render_text.register
 def render_aborted(result: MergeAborted, view: View) -> None:
     """Write which branch is active; in a pipe nothing."""
     write_aborted(view, result, "merge")

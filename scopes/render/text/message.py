@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
-from scopes.render.dispatch import render_text
 from scopes.render.text.calls import format_files, write_document, write_part
 from scopes.render.text.phrases import (
     begins_at,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from scopes.model.message import Message
 
 
-@render_text.register
 def render_message_appended(result: MessageAppended, view: View) -> None:
     """Write the id of the new message, and the branch that was created with it."""
     name = identifier(view, result.id)
@@ -41,7 +39,6 @@ def render_message_appended(result: MessageAppended, view: View) -> None:
     write_outcome(view, name, verb, name, " on ", place, *created, appended=not view.options.lines)
 
 
-@render_text.register
 def render_message_amended(result: MessageAmended, view: View) -> None:
     """Write the id of the new message and the one it amends or retracts."""
     name = identifier(view, result.id)
@@ -50,7 +47,6 @@ def render_message_amended(result: MessageAmended, view: View) -> None:
     write_outcome(view, name, verb, identifier(view, result.target), " on ", place, " by ", name, appended=True)
 
 
-@render_text.register
 def render_message_view(result: MessageView, view: View) -> None:
     """Write the metadata of a message and then its parts; with `--raw` only the stored line, byte for byte."""
     if view.options.raw:

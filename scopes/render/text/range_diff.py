@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import shown_author
-from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, author, identifier
 from scopes.render.view import Cell, Column, Span, View
 from scopes.sanitize import mark_cut
@@ -22,7 +21,6 @@ _STYLES: dict[str, Style] = {"=": "dim", "!": "warn", "<": "bad", ">": "good", "
 _INDENT = 4
 
 
-@render_text.register
 def render_range_difference(result: RangeDifference, view: View) -> None:
     """Write one row per message; the changed lines of a message are indented below its row."""
     if view.terminal and not result.pairs:
@@ -33,7 +31,7 @@ def render_range_difference(result: RangeDifference, view: View) -> None:
             _write_line(view, pair, width)
         else:
             view.rows(_COLUMNS, [_cells(view, pair)])
-        for line in () if view.options.oneline else pair.lines:
+        for line in pair.lines:
             view.body(line, indent=_INDENT, style=_STYLES.get(line[:1], ""))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
     MAX_LINES,
     write_aborted,
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from scopes.merge.replay import Rewrite
 
 
-@render_text.register
 def render_replay_up_to_date(result: ReplayUpToDate, view: View) -> None:
     """Write that there was nothing to replay."""
     write = write_preview if result.dry_run else write_outcome
@@ -36,7 +34,6 @@ def render_replay_up_to_date(result: ReplayUpToDate, view: View) -> None:
         write(view, result.moved_branch, _branch(result), " already has these messages")
 
 
-@render_text.register
 def render_replayed(result: Replayed, view: View) -> None:
     """Write how many messages were replayed, and where; a dry run lists them with their old and new commits."""
     count = counted(len(result.replayed), "message")
@@ -61,7 +58,6 @@ def render_replayed(result: Replayed, view: View) -> None:
         write_hint(view, "undo with: scopes undo")
 
 
-@render_text.register
 def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
     """Write at which message it stopped, the conflicts, and the commands to continue."""
     number = counted(sum(conflict.status != "resolved" for conflict in result.conflicts), "conflict")
@@ -87,7 +83,6 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
         write_next_commands(view, result, result.kind)
 
 
-@render_text.register
 def render_replay_aborted(result: ReplayAborted, view: View) -> None:
     """Write which branch is active; in a pipe nothing."""
     write_aborted(view, result, result.kind)

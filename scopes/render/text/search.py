@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from scopes.clock import now_nanoseconds
 from scopes.history.messages import display_time, shown_author
 from scopes.model.tools import FILE_TOOLS, is_shell
-from scopes.render.dispatch import render_text
 from scopes.render.relative_time import day_and_minute
 from scopes.render.text.calls import summarize_message, summary_text
 from scopes.render.text.phrases import UNKNOWN_TIME, identifier, subject
@@ -26,7 +25,6 @@ _MAX_ROWS = 3
 _OFFSET = "Offset"  # position of a row relative to the hit, which has 0
 
 
-@render_text.register
 def render_search(result: Search, view: View) -> None:
     """Write the hits and, on a terminal, how much was searched."""
     if result.counted is not None:
@@ -52,7 +50,6 @@ def render_search(result: Search, view: View) -> None:
     _write_coverage(result.coverage, view, len(conversations))
 
 
-@render_text.register
 def render_search_hit(result: SearchHit, view: View) -> None:
     """Write one hit with the messages around it."""
     if view.terminal:
@@ -61,7 +58,6 @@ def render_search_hit(result: SearchHit, view: View) -> None:
         view.rows(_columns(around=False), [_row(result)])
 
 
-@render_text.register
 def render_search_coverage(result: SearchCoverage, view: View) -> None:
     """Write how many hits were found and how much was searched."""
     _write_coverage(result, view, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.render.dispatch import render_text
 from scopes.usage.prices import format_money, shorten
 
 if TYPE_CHECKING:
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from scopes.usage.usage import Spent, UsageStatus
 
 
-@render_text.register
 def render_usage_status(result: UsageStatus, view: View) -> None:
     """Write one line: what was used today, in 7 and in 30 days, and the model of the newest answer."""
     spans = (("today", result.today), ("7 days", result.week), ("30 days", result.month))

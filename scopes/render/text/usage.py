@@ -6,7 +6,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from scopes.clock import now_nanoseconds
-from scopes.render.dispatch import render_text
 from scopes.render.relative_time import short_day
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import counted
@@ -27,7 +26,6 @@ _NAMES: Final = ("model", "agent", "project", "conversation")
 _COUNTS: Final = ("answers", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 
 
-@render_text.register
 def render_usage(result: Usage, view: View) -> None:
     """Write a table, the newest period first; in a pipe one row each, with whole numbers and exact money."""
     if not view.terminal:

@@ -6,7 +6,6 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.render.dispatch import render_text
 from scopes.render.relative_time import day_of
 from scopes.render.text.phrases import SHORT_ID_LENGTH, format_duration
 from scopes.render.view import Cell, Column, Parts, Span, View
@@ -52,7 +51,6 @@ _CANDIDATE = "candidate"
 _MAIN = "main"  # is not named
 
 
-@render_text.register
 def render_why(result: Why, view: View) -> None:
     """Write the answers for all lines; a whole file has one line for each prompt."""
     if not view.terminal:
@@ -66,7 +64,6 @@ def render_why(result: Why, view: View) -> None:
             _write_lines(each, view)
 
 
-@render_text.register
 def render_why_lines(result: WhyLines, view: View) -> None:
     """Write the answer for adjacent lines."""
     if view.terminal:

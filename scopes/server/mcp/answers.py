@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from mcp.types import CallToolResult, TextContent
 
 from scopes.model.encoding import without_none
-from scopes.render.dispatch import to_wire
-from scopes.render.lazy_list import LazyList
+from scopes.render.document import LazyList, make_document
 from scopes.result import Note, Result
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Document, Rows, document_text, fit, shorten
 from scopes.server.mcp.hints import agent_hint, agent_note, agent_text
@@ -62,7 +61,7 @@ def text_answer(document: Document) -> CallToolResult:
 
 def result_document(result: Result, more: Mapping[str, object] | None = None) -> Document:
     """Return a Result and its notes as JSON, with further fields."""
-    document: Document = to_wire(result) | dict(more or {})
+    document: Document = make_document(result) | dict(more or {})
     if result.notes:
         document["notes"] = note_objects(result.notes)
     return document

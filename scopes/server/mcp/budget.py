@@ -13,7 +13,7 @@ from typing import Any
 
 from scopes.errors import BudgetExhausted, Invalid
 from scopes.ids import MAX_NAME_BYTES
-from scopes.render.json_line import json_line
+from scopes.render.document import json_line
 from scopes.sanitize import clip, for_prompt
 from scopes.server.mcp.clearing import COUNT, clear_value, with_count
 from scopes.tokens.count import EstimatingTokenizer

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from scopes.render.json_line import json_line
+from scopes.render.document import json_line
 from scopes.secret_scan.clearance import Gate, count_placeholders, without_store
 from scopes.secrets.gates import redacting
 from scopes.store.repository import Repository

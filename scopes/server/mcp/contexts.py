@@ -10,7 +10,6 @@ from scopes.context.context import context as build_context
 from scopes.context.request import Request
 from scopes.context.result import Context
 from scopes.errors import BudgetExhausted
-from scopes.render.wire.context import write_context
 from scopes.server.mcp.answers import note_objects, text_answer
 from scopes.server.mcp.budget import Document, check_budget, count_tokens, document_text, safe_value
 from scopes.server.mcp.clearing import clear_text, with_count
@@ -53,7 +52,7 @@ def _fit(
     room = request.max_tokens
     for _ in range(_TRIES):
         found = build_text(repository, replace(request, max_tokens=room), cache)
-        text = clear_text(write_context(found, "markdown"))
+        text = clear_text(found.formatted_history)
         document = _document(found, text, where, has_notes=has_notes)
         excess = max(count_tokens(text), count_tokens(document_text(document))) - request.max_tokens
         if excess <= 0:

@@ -11,7 +11,7 @@ from scopes.errors import NotFound
 from scopes.history.messages import message_id_of, read_body
 from scopes.history.names import resolve_revision
 from scopes.ids import BranchName, ConversationId
-from scopes.render.dispatch import to_wire
+from scopes.render.document import make_document
 from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 
@@ -76,7 +76,7 @@ def _rows(repository: Repository, entries: Sequence[LogEntry]) -> list[dict[str,
 
 def _row(entry: LogEntry) -> dict[str, object]:
     """Return a message as JSON; `parts` is left out if it only repeats the text."""
-    row: dict[str, Any] = to_wire(entry)
+    row: dict[str, Any] = make_document(entry)
     if row.get("parts") == [{"type": "text", "text": row.get("text")}]:
         del row["parts"]
     return row

@@ -8,7 +8,7 @@ from scopes.context.request import new_request
 from scopes.conversation.list import ConversationList, ListFilter, list_conversations
 from scopes.history.names import resolve_branch
 from scopes.memory.list import show_memory
-from scopes.render.dispatch import to_wire
+from scopes.render.document import make_document
 from scopes.search.run import search
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.answers import empty_search
@@ -32,7 +32,7 @@ class Resources:
             found = ConversationList(conversations=())
             if store is not None:
                 found = list_conversations(store.repository, self._access.index, wanted=ListFilter(limit=_ROWS))
-            return _text(to_wire(found), "conversations")
+            return _text(make_document(found), "conversations")
 
     def branch(self, conversation: str, branch: str) -> str:
         """A branch as a context: decisions, summary and the newest messages, as recorded data."""
@@ -45,7 +45,7 @@ class Resources:
     def memory(self, entry: str) -> str:
         """One entry of the memory."""
         with self._access.open(refusal=ResourceError) as store:
-            return _text(to_wire(show_memory(store.repository, entry)), None)
+            return _text(make_document(show_memory(store.repository, entry)), None)
 
     def file(self, path: str) -> str:
         """The messages that touched a file, the newest first."""
@@ -57,7 +57,7 @@ class Resources:
                 store.repository, query, index_directory=self._access.index, newest_first=True, limit=_ROWS,
                 reading=lambda: clear_messages(store.repository), clear=clear_text,
             )  # fmt: skip
-            return _text(to_wire(found) | {"query": hidden_query(query)}, "messages_found")
+            return _text(make_document(found) | {"query": hidden_query(query)}, "messages_found")
 
 
 def _text(document: dict[str, object], rows: str | None) -> str:

@@ -63,7 +63,7 @@ def test_hints_can_be_switched_off():
 
 @pytest.mark.parametrize("sample", [REBASE["aborted"], PICK["aborted"], SAMPLES["merge"]["aborted"]])
 def test_abort_prints_which_branch_is_active_and_in_a_pipe_nothing_as_git_does(sample):
-    kind = sample.kind.removesuffix("-aborted")
+    kind = sample.kind.removesuffix("-abort")
     assert seen_lines(sample)[0] == f"aborted the {kind} in conv-001; the active branch is main"
     assert piped(sample) == ""
 

@@ -11,7 +11,7 @@ from scopes.conversation.show import Continued, OpenMerge, branch_reason
 from scopes.history.sessions import SubAgent
 from scopes.ids import ConversationId
 from scopes.model.message import Part
-from scopes.render.dispatch import to_wire
+from scopes.render.document import make_document
 from scopes.render.view_options import ViewOptions
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import BRANCHES, EMPTY_VIEW, VIEW, body, branch, head
@@ -210,4 +210,4 @@ def test_a_conversation_names_the_one_that_it_continues(conversation, name):
     view = replace(VIEW, native_id="s1", source="codex", continues=Continued(conversation, message))
     assert piped(view).splitlines()[-1] == f"Continues: {name}, up to message {message}"
     known = {} if conversation is None else {"conversation": conversation}
-    assert to_wire(view)["continues"] == {**known, "message": message}
+    assert make_document(view)["continues"] == {**known, "message": message}

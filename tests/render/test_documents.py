@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.history.sessions import SubAgent
-from scopes.render.json_line import result_line
+from scopes.render.document import result_line
 from scopes.result import Note
 from tests.render.rendering import document
 from tests.render.results import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.render.json_line import error_line, json_line, result_line
+from scopes.render.document import error_line, json_line, result_line
 from scopes.result import Note
 from scopes.sanitize import indented_json
 from tests.render.hostile import PAYLOADS, forbidden, hostile_texts

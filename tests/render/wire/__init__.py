@@ -1,1 +1,0 @@
-"""Tests of the JSON renderings; a package, so that its file names may occur in other folders too."""
