@@ -232,6 +232,7 @@ class Invocation:
                 sign=self._find_signer(opened.config),
                 on_wait=lambda text: self.output().note(Note(text)),
                 on_commit=self._set_committed,
+                command_operations=[],
                 index_directory=self.index_directory,
                 open_commit_chunks=self._open_commit_chunks,
             )
@@ -275,12 +276,15 @@ class Invocation:
         """Open the selected store once more, for another thread; raises as `repository` does.
 
         `actor` is whose its operations are, if it is another one than of this invocation.
-        Operations name the command without what follows `--`: the arguments of another program may have secrets.
+        Operations name the command without what follows `--`: the arguments of another program may have secrets. Each
+        is a step of `undo`: who opens the store again goes on for long, or acts beside the command.
         """
         other = Invocation(before_separator(self.arguments), self.environ)
         other.store, other.settings, other.command = self.store, self.settings, self.command
         other.actor = actor or self.actor
-        return other.repository(create=create)
+        opened = other.repository(create=create)
+        opened.caller = opened.caller._replace(command_operations=None)
+        return opened
 
     @property
     def is_store_named(self) -> bool:

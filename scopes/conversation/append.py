@@ -26,14 +26,14 @@ from scopes.history.messages import (
     write_message_over,
 )
 from scopes.history.names import find_directory
-from scopes.history.transaction import Transaction, append_commit, append_message, signs_as
+from scopes.history.transaction import Transaction, append_as_operation, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_claims
 from scopes.model.encoding import leaf
 from scopes.model.message import MESSAGES, RETRACTED_TEXT, Author, Message, encode, is_purged
 from scopes.result import HIDDEN, Note, Result, shown
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import BLOB, BlobChange, Objects, find_blob, read_commit
+from scopes.store.objects import BLOB, Objects, find_blob, read_commit
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
 
@@ -336,22 +336,24 @@ def amend(
         NotFound: the message is not on the branch.
         Refused: the message was retracted, or purged.
         Invalid: `data` does not fit the kind of the message.
-        Busy: the message was purged meanwhile.
     """
-    handle, oid, old = _find_target(repository, conversation, target, branch)
-    if is_purged(old):
-        hint = f"append another message: scopes append {quote(str(handle))} TEXT"
-        raise Refused(f"message {old.id[:8]} was purged, and nobody who purged it takes an amendment of it", hint=hint)
-    message = replace(plain_message(author, text, kind=old.kind), amends=old.id)
-    if data is not None:
-        if old.payload is None:
-            raise Invalid(f"message {old.id[:8]} has no data: it is of kind {old.kind}", hint="leave out --data")
-        from scopes.model.validation import check_payload  # imports pydantic
+    with exclusive_write(repository):
+        handle, old = _find_target(repository, conversation, target, branch)
+        if is_purged(old):
+            hint = f"append another message: scopes append {quote(str(handle))} TEXT"
+            raise Refused(
+                f"message {old.id[:8]} was purged, and nobody who purged it takes an amendment of it", hint=hint
+            )
+        message = replace(plain_message(author, text, kind=old.kind), amends=old.id)
+        if data is not None:
+            if old.payload is None:
+                raise Invalid(f"message {old.id[:8]} has no data: it is of kind {old.kind}", hint="leave out --data")
+            from scopes.model.validation import check_payload  # imports pydantic
 
-        message = replace(message, payload=check_payload(old.kind, data))
-    elif old.payload is not None:
-        message = replace(message, kind="plain")
-    return _append(handle, message, old, made_of=[oid])
+            message = replace(message, payload=check_payload(old.kind, data))
+        elif old.payload is not None:
+            message = replace(message, kind="plain")
+        return _append_about(handle, message, old)
 
 
 def retract(
@@ -370,16 +372,16 @@ def retract(
     Raises:
         NotFound: the message is not on the branch.
         Refused: the message was retracted already.
-        Busy: the message was purged meanwhile, and the notice would have its first words.
     """
-    handle, oid, old = _find_target(repository, conversation, target, branch)
-    text = reason or f"{RETRACTED_TEXT}{old.text[:60]}"
-    return _append(handle, retraction_of(old.id, author, text), old, made_of=[] if reason else [oid])
+    with exclusive_write(repository):
+        handle, old = _find_target(repository, conversation, target, branch)
+        notice = retraction_of(old.id, author, reason or f"{RETRACTED_TEXT}{old.text[:60]}")
+        return _append_about(handle, notice, old)
 
 
 def _find_target(
     repository: Repository, conversation: str, target: str, branch: str | None
-) -> tuple[BranchHandle, Oid, Message]:
+) -> tuple[BranchHandle, Message]:
     handle = StoreHandle(repository).branch(conversation, branch)
     log_hint = f"see: scopes log {quote(str(handle))}"
     oid = handle.find(target).oid
@@ -387,28 +389,25 @@ def _find_target(
     if is_root(read_commit(repository, oid)):
         raise NotFound("the root of a conversation is not a message", hint=log_hint)
     if not is_ancestor(repository, oid, tip):
-        raise NotFound(f"that message is not on {handle}", hint="name the branch with --branch")
+        raise NotFound(f"that message is not on {handle}", hint="name its branch: CONV/BRANCH MESSAGE")
     message = read_message(repository, oid)
     claim = find_blob(repository, read_commit(repository, tip).tree, "state/" + leaf(MESSAGES, message.id))
     if claim is not None and b'"retracted"' in claim:
         raise Refused(f"message {message.id[:8]} was retracted already", hint=log_hint)
-    return handle, oid, message
+    return handle, message
 
 
-def _append(branch: BranchHandle, message: Message, old: Message, made_of: Collection[Oid] = ()) -> MessageAmended:
-    """Append a message about an old one; `made_of` are commits whose text it has, which may be purged meanwhile."""
-    repository = branch.repository
-
-    def change_state(tip: Oid) -> Mapping[str, BlobChange]:
-        require_unpurged(repository, branch.conversation.id, made_of)
-        return NO_CHANGES if old.payload is None else claims_without(repository, tip, old)
-
-    oid = append_message(
+def _append_about(branch: BranchHandle, message: Message, old: Message) -> MessageAmended:
+    """Append a message that amends or retracts an old one."""
+    repository, verb = branch.repository, "amend" if message.retracts is None else "retract"
+    oid = append_as_operation(
         repository,
         branch.conversation.id,
         branch.name,
         message,
-        state_changes=change_state,
+        verb,
+        f"{verb} {old.id[:8]} of {branch}",
+        state_changes=NO_CHANGES if old.payload is None else claims_without(repository, branch.tip, old),
         sign=signs_as(repository, message.author),
     )
     notes: tuple[Note, ...] = ()

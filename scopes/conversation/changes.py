@@ -80,8 +80,8 @@ OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 CAUSES = ("user", "agent", "system", "remote")  # kinds of cause
 
 _ADDS_MESSAGES: Final = frozenset({
-    "append", "agents-send", "review", "resolve", "collaborate", "collaborate-joined", "collaborate-argued",
-    "collaborate-closed",
+    "append", "amend", "retract", "withdraw", "agents-send", "review", "resolve", "collaborate", "collaborate-joined",
+    "collaborate-argued", "collaborate-closed",
 })  # kinds of operations that add messages of one author  # fmt: skip
 _FETCH: Final = "fetch"  # the kind of operation of all that fetches: also pull, clone and bundle import
 _CHANGE_VALUES: Final = frozenset({"decision", "notice"})  # kinds of messages

@@ -358,9 +358,7 @@ def _continue(repository: Repository, result: ConflictResolved) -> ConflictResol
         return replace(result, notes=(*result.notes, Note(f"{text} still open")))
     if result.kind not in _CONTINUE:
         return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
-    operations = repository.caller.command_operations or [result.operation]
-    with repository.as_caller(command_operations=operations):
-        outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
+    outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
     return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle, resolve_scope, walk_messages
 from scopes.history.messages import (
     MessageHeader,
@@ -19,7 +20,7 @@ from scopes.history.messages import (
     shown_author,
     subject_of,
 )
-from scopes.history.transaction import append_message
+from scopes.history.transaction import append_as_operation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
 from scopes.merge.keys import decoded_key, group_of, key_of_path, withdrawn_topic
@@ -31,8 +32,9 @@ from scopes.model.encoding import decode_component
 from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
 from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, named, short_id, shown
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import BlobChange, find_blob, find_subtree, read_blob, walk_blobs
+from scopes.store.objects import find_blob, find_subtree, read_blob, walk_blobs
 from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,7 +352,6 @@ def withdraw_decision(
 
     Raises:
         NotFound: no decision on the topic is in effect there.
-        Refused: another process changed the decision meanwhile.
         Invalid: the topic is empty.
     """
     handle = StoreHandle(repository).branch(conversation, branch)
@@ -358,23 +359,23 @@ def withdraw_decision(
         raise Invalid("no topic given", hint=f"list them: scopes decisions {quote(str(handle))}")
     path = topic_leaf(DECISIONS, topic)
     topic = decode_component(path.removesuffix("=").partition("/")[2])
-    found = _find_decisions(handle, handle.tip, path)
-
-    def remove(tip: Oid) -> dict[str, BlobChange]:
-        if (now := _find_decisions(handle, tip, path)) != found:
-            raise Refused(
-                f"the decision on {topic!a} was changed meanwhile: {', '.join(now)}",
-                hint="nothing was withdrawn; give the command again to withdraw this one",
-            )
-        return {path: None}
-
     message_id = oid = None
-    if not dry_run:
-        text = reason or f"withdrawn: {topic}: {', '.join(found)}"
-        message = plain_message(check_author(author), text, kind="notice")
-        message = replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
-        message_id = message.id
-        oid = append_message(repository, handle.conversation.id, handle.name, message, state_changes=remove)
+    with nullcontext() if dry_run else exclusive_write(repository):
+        found = _find_decisions(handle, handle.tip, path)
+        if not dry_run:
+            text = reason or f"withdrawn: {topic}: {', '.join(found)}"
+            message = plain_message(check_author(author), text, kind="notice")
+            message = replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
+            message_id, summary = message.id, f"withdraw the decision on {topic} of {handle}"
+            oid = append_as_operation(
+                repository,
+                handle.conversation.id,
+                handle.name,
+                message,
+                "withdraw",
+                summary,
+                state_changes={path: None},
+            )
     return DecisionWithdrawn(
         id=message_id,
         oid=oid,

@@ -837,7 +837,7 @@ def close_merge_request(
         if stopped is None:
             return done
         text = f"the merge of {request.source} into {request.target} is still in progress on {stopped}"
-        abort = f"scopes merge {quote(handle.id)} --abort --branch {quote(stopped)}"
+        abort = f"scopes merge {quote(f'{handle.id}/{stopped}')} --abort"
         return replace(done, notes=(*done.notes, Note(text, f"abort it: {abort}")))
 
 

@@ -24,8 +24,11 @@ from scopes.history.metadata import CLOCKS, clocks_of_edit, write_metadata
 from scopes.history.names import conversation_ids, find_root_commit, resolve_conversation
 from scopes.history.transaction import (
     AGENT_FILES,
+    ALONE,
     APPEND,
     INBOX_FILES,
+    PUSH,
+    REMOTE,
     SHARED,
     UNDO,
     RefTransaction,
@@ -57,7 +60,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 LIST_OPERATIONS = "see: scopes op -a"
-_REDO, PUSH, _REMOTE, _IMPORT, _RESOLVE = "redo", "push", "remote", "import", "resolve"  # kinds of operations
+_REDO, _IMPORT, _RESOLVE = "redo", "import", "resolve"  # kinds of operations
 _ON_REMOTES = (refs.REMOTES, refs.REMOTE_SOURCES)
 
 
@@ -198,8 +201,8 @@ def _find_newest(
         seen.add(record.id)
         is_own = record.actor == repository.caller.actor
         last = record if last is None and is_own else last
-        skipped = record.kind in (UNDO, _REDO, PUSH, _REMOTE) or record.id in canceled
-        if is_own and last is not None and last.kind != UNDO and record.kind in (PUSH, _REMOTE):
+        skipped = record.kind in (UNDO, _REDO, PUSH, REMOTE) or record.id in canceled
+        if is_own and last is not None and last.kind != UNDO and record.kind in (PUSH, REMOTE):
             since.append(record)
         if skipped or not (any_actor or is_own):
             other = record if other is None and not skipped and record.kind not in FINAL else other
@@ -218,7 +221,7 @@ def _find_newest(
 def _reverse(
     repository: Repository, target: Operation, *, redo: bool, dry_run: bool, conversation: ConversationId | None
 ) -> Undone:
-    if target.kind in (*FINAL, PUSH, _REMOTE):
+    if target.kind in ALONE:
         raise _final(target)
     also = _same_command(repository, target)
     tx = RefTransaction(repository)
@@ -443,7 +446,7 @@ def _refuse_new_messages(repository: Repository, target: Operation, changes: Seq
         for each in list_in_progress(repository, conversation) if refs.meta_ref(conversation) in moved else ():
             merged = moved.get(refs.branch_ref(conversation, each.target))
             if each.kind == "merge" and merged and not is_ancestor(repository, each.tip, Oid(merged)):
-                cure = f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}"
+                cure = f"scopes merge {quote(f'{conversation}/{each.branch}')} --continue"
                 raise Refused(
                     f"{conversation}/{each.branch} has new messages since '{target.summary}'",
                     hint=f"finish the merge with them: {cure}",
@@ -465,7 +468,7 @@ def _final(record: Operation) -> Refused:
     if record.kind in FINAL:
         what = "purge" if record.kind == PURGE else "gc --expire"
         hint = "what came before and is still recorded: scopes op -a; then: scopes undo OPERATION"
-    elif record.kind == _REMOTE:
+    elif record.kind == REMOTE:
         what, hint = "a change of a remote", "use scopes remote add, rename or set-url"
     else:
         what = "a push"
@@ -477,7 +480,7 @@ def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...
     """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote."""
     for record in since:
         on_remotes = any(each.ref.startswith(_ON_REMOTES) for each in record.changes)
-        if record.kind == _REMOTE:
+        if record.kind == REMOTE:
             return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
         if on_remotes and not record.summary.startswith("fetch "):  # what a push fetches for itself
             names = sorted(conversations_of(target))
@@ -502,11 +505,10 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
         hint = f"rewind them first: scopes rewind {quote(shown)} {quote(old[:12])}; then: scopes undo {target.id}"
     else:
         what = "has other messages between those of" if current == old else "has newer messages than"
-        messages, conversation, branch = (target.details[name] for name in ("messages", "conversation", "branch"))
+        messages = target.details["messages"]
         hint = f"take back the newer ones too: scopes rewind {quote(shown)} {quote((change.new or '')[:12])}"
         if len(messages) == 1:
-            retract = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}"
-            hint = f"{retract}; or {hint}"
+            hint = f"scopes retract {quote(shown)} {quote(messages[0][:12])}; or {hint}"
     return Refused(f"{shown} {what} '{target.summary}'", hint=hint)
 
 

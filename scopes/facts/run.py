@@ -6,7 +6,7 @@ Agents run without a lock. Each cycle is one operation: what it added stays, wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Literal, Protocol, TypeAlias
@@ -248,11 +248,9 @@ class Runner:
 
     def walk_cycles(self) -> Iterator[Cycle]:
         """Run and store cycles until nothing is dirty or a limit is reached, and yield each."""
-        with ExitStack() as stack:
+        with self._repository.one_step():
             while not self._is_over():
                 self._cycles.append(self._run_cycle())
-                if len(self._operations) == 1:
-                    stack.enter_context(self._repository.as_caller(command_operations=[self._operations[0]]))
                 yield self._cycles[-1]
 
     def result(self, notes: tuple[Note, ...] = ()) -> FactRun:

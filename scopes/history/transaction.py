@@ -49,7 +49,7 @@ from scopes.result import Note, plural
 from scopes.sanitize import mark_cut
 from scopes.store import refs
 from scopes.store.config import machine_id
-from scopes.store.maintenance import EXPIRE, pack_refs_when_needed
+from scopes.store.maintenance import EXPIRE, FINAL, pack_refs_when_needed
 from scopes.store.objects import BlobChange, Objects, diff_blobs, find_subtree, read_blob, read_commit
 from scopes.store.operations import (
     OPERATION_PREFIX_LENGTH,
@@ -65,6 +65,9 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import append, commit_operation, renamed_branches
 
 _MAX_COMMAND_LENGTH = 2000
+PUSH, REMOTE = "push", "remote"
+ALONE: Final = frozenset({*FINAL, PUSH, REMOTE})
+"""Kinds of operations that cannot be undone: they are no part of the step of their command."""
 
 
 class RefTransaction:
@@ -114,7 +117,7 @@ class RefTransaction:
             Busy, Invalid, Inaccessible: nothing has happened.
         """
         caller = self.repository.caller
-        earlier = caller.command_operations
+        earlier = None if kind in ALONE else caller.command_operations
         linked = {SAME_COMMAND: list(earlier)} if earlier else {}
         operation = Operation(
             id=self.operation_id,
@@ -130,7 +133,7 @@ class RefTransaction:
         commit_operation(self.repository, operation)
         if not self.repository.is_dry:
             pack_refs_when_needed(self.repository)
-        if earlier:
+        if earlier is not None:
             earlier.append(operation.id)
         return operation
 
@@ -268,32 +271,36 @@ def signs_as(repository: Repository, author: Author) -> Callable[[bytes], bytes]
     return repository.caller.sign if author.kind == "human" else bytes
 
 
-def append_message(
+def append_as_operation(  # noqa: PLR0917 - where, what, and how it is recorded
     repository: Repository,
     conversation: ConversationId,
     branch: BranchName,
     message: Message,
+    kind: str,
+    summary: str,
     *,
-    state_changes: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
+    state_changes: Mapping[str, BlobChange] = NO_CHANGES,
     sign: Callable[[bytes], bytes] = bytes,
 ) -> Oid:
-    """Append a message without files to a branch and return its commit; no operation is recorded.
+    """Append a message without files to a branch as an operation, and return its commit; call it under the lock.
 
-    `state_changes` returns changes to the state of a tip that are made before the claims of the message. It is called
-    under the lock, and again if another process moved the branch; if it raises, the branch is not moved.
+    `state_changes` are made to the state of the tip before the claims of the message.
 
     Raises:
+        NotFound: the branch was deleted.
         Invalid: the message is too large.
-        Busy, Inaccessible: nothing was written, unless the error text says otherwise.
+        Busy, Inaccessible: nothing was written.
     """
-    repository.require_writable()
-
-    def write(tip: Oid) -> Oid:
-        changes = state_changes(tip)
-        blob = write_message_blob(repository, message)
-        return write_message_commit(repository, tip, message, blob, state_changes=changes, sign=sign)
-
-    return append_commit(repository, conversation, branch, message.id, write)
+    ref = refs.branch_ref(conversation, branch)
+    tip = repository.find_ref(ref)
+    if tip is None:
+        raise NotFound(f"branch {conversation}/{branch} was deleted", hint="restore it: scopes undo")
+    blob = write_message_blob(repository, message)
+    oid = write_message_commit(repository, Oid(tip), message, blob, state_changes=state_changes, sign=sign)
+    tx = RefTransaction(repository)
+    tx.move_ref(ref, tip, oid)
+    tx.commit(kind, summary)
+    return oid
 
 
 def append_commit(  # noqa: PLR0917 - where, what, how

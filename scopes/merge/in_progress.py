@@ -224,8 +224,9 @@ def find_in_progress(repository: Repository, conversation: ConversationId, branc
             hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
         raise NotFound(f"no {kind} is in progress in {where}", hint=hint)
     if len(found) > 1:
-        names = ", ".join(str(each.branch if kind == "merge" else moving_branch(each)) for each in found)
-        raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one with --branch: {names}")
+        places = (each.branch if kind == "merge" else moving_branch(each) for each in found)
+        names = ", ".join(f"{conversation}/{name}" for name in places)
+        raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one: {names}")
     return found[0]
 
 

@@ -88,7 +88,8 @@ class Caller(NamedTuple):
     actor, command: for the log; full_branch_names: whether names of branches must not be shortened
     sign: signs the bytes of a commit
     on_wait: gets a text if the lock is not free; on_commit: gets a text for each change, when it is recorded
-    command_operations: those of the present command, if it has several: `undo` takes them back in one step
+    command_operations: what the present command has recorded until now: `undo` takes all of it back in one step; None
+        if each operation is a step of its own
     clear_message: makes of a stored message what is read of it, while text leaves the store with secrets redacted
     index_directory: where what was derived from the store is kept
     open_commit_chunks: opens the chunks of commits that long walks read
@@ -181,6 +182,13 @@ class Repository:
             yield
         finally:
             self.caller = before
+
+    @contextmanager
+    def one_step(self) -> Iterator[None]:
+        """Let `undo` take back all operations in the block together, and with those of the command around it."""
+        recorded = self.caller.command_operations
+        with self.as_caller(command_operations=[] if recorded is None else recorded):
+            yield
 
     def close(self) -> None:
         """Close the files of the store; they are opened again when the repository is used.

@@ -75,11 +75,11 @@ class ListChanges(NamedTuple):
 class Fetched(Result):
     """What a fetch changed; `unchanged` is the number of conversations in which nothing was new.
 
-    `operation` is None if nothing has changed; `operations` has one for each repository of the remote. `to_merge` are
-    the notes about branches that differ, which a pull merges. `listed` are the changes of the list of conversations, if
-    only manifests are fetched. `left` are objects and files that have purged content which this fetch has taken, and
-    could not remove. `refused_before` are the roots of conversations with purged content that an earlier fetch has
-    refused, too; they have no row.
+    `operation` is None if nothing has changed, else the last one that undo takes back. `to_merge` are the notes about
+    branches that differ, which a pull merges. `listed` are the changes of the list of conversations, if only manifests
+    are fetched. `left` are objects and files that have purged content which this fetch has taken, and could not remove.
+    `refused_before` are the roots of conversations with purged content that an earlier fetch has refused, too; they
+    have no row.
     """
 
     kind = "fetch"
@@ -93,7 +93,6 @@ class Fetched(Result):
     unchanged: int
     refused_before: tuple[Oid, ...] = field(default=(), metadata=OMIT_EMPTY)
     operation: OperationId | None
-    operations: tuple[OperationId, ...] = field(default=(), metadata=HIDDEN)
     to_merge: tuple[Note, ...] = field(default=(), metadata=HIDDEN)
     listed: ListChanges | None = None
     left: tuple[str, ...] = field(default=(), metadata=HIDDEN)
@@ -149,7 +148,8 @@ def fetch(
     refuse_unfinished(repository)
     is_named = bool(selection.names) if is_named is None else is_named
     members = list_members(repository, remote)
-    receipts = dict(_fetch_members(repository, members, selection, connection))
+    with repository.one_step():
+        receipts = dict(_fetch_members(repository, members, selection, connection))
     purge = None
     if places is not None:
         from scopes.sync.take_purged import take_purged
@@ -166,7 +166,6 @@ def fetch(
         raise _join_errors(refused, _cure_of_refused(remote, receipts.values(), option))
     changed = [row for row in rows if row.status != "unchanged"]
     shown = tuple(with_headings(repository, changed) if headings else changed)
-    operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
     here = {row.root for row in rows if row.conversation is not None}
     to_merge = tuple(
         note
@@ -178,8 +177,7 @@ def fetch(
         address=members[0].address.text,
         conversations=shown,
         unchanged=len(rows) - len(shown),
-        operation=operations[-1] if operations else None,
-        operations=operations,
+        operation=next((each.operation for each in reversed(receipts.values()) if each.operation is not None), None),
         to_merge=to_merge,
         left=() if purge is None else purge.left,
         refused_before=tuple(sorted(known)),
@@ -232,22 +230,19 @@ def _note_purge(done: PurgeDone) -> Iterator[Note]:
 def _fetch_members(
     repository: Repository, members: list[Remote], selection: Selection, connection: Connection
 ) -> Iterator[tuple[Remote, Receipt]]:
-    """Fetch from each repository of a remote, also from those that are not known yet; one undo reverts all of it."""
+    """Fetch from each repository of a remote, also from those that are not known yet."""
     chosen: dict[str, list[str]] = {}
-    operations: list[OperationId] = []
     nothing: list[NotFound] = []
     if selection.names and len(members) > 1:
         chosen = choose_named(repository, selection.names, members, connection)
     for member in members:  # which may grow
-        with repository.as_caller(command_operations=[*operations]):
-            try:
-                receipt = _fetch_member(repository, member, selection, connection, chosen.get(member.name))
-            except NotFound:
-                if not selection.names or chosen or not _learn(repository, members, connection):
-                    raise
-                chosen = choose_named(repository, selection.names, members, connection)
-                receipt = _fetch_member(repository, member, selection, connection, chosen[member.name])
-        operations += [] if receipt.operation is None else [receipt.operation]
+        try:
+            receipt = _fetch_member(repository, member, selection, connection, chosen.get(member.name))
+        except NotFound:
+            if not selection.names or chosen or not _learn(repository, members, connection):
+                raise
+            chosen = choose_named(repository, selection.names, members, connection)
+            receipt = _fetch_member(repository, member, selection, connection, chosen[member.name])
         nothing += [] if receipt.nothing is None else [receipt.nothing]
         yield member, receipt
         if receipt.closed and member == members[-1] and not selection.names:

@@ -128,20 +128,20 @@ def pull(
     Raises:
         As `fetch`.
     """
-    fetched = fetch(repository, remote, selection, connection, places=places)
-    return merge_fetched(repository, remote, selection, fetched, rebasing=rebasing)
+    with repository.one_step():
+        fetched = fetch(repository, remote, selection, connection, places=places)
+        return merge_fetched(repository, remote, selection, fetched, rebasing=rebasing)
 
 
 def merge_fetched(
     repository: Repository, remote: Remote, selection: Selection, fetched: Fetched, *, rebasing: bool = False
 ) -> Pulled:
-    """Merge diverged branches after a fetch; one undo reverts both.
+    """Merge diverged branches after a fetch.
 
     With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. A branch
     that stops on conflicts is left in progress, as by `merge` or `rebase`; other branches are still merged. A branch
     with messages that were purged elsewhere is not changed until the user accepts or declines that purge.
     """
-    operations = [*fetched.operations]
     merged: list[PulledBranch] = []
     gate = JoinGate(repository)
     for each in list(_walk_diverged(repository, remote, selection)):
@@ -149,10 +149,7 @@ def merge_fetched(
         if reason is not None:
             merged.append(PulledBranch(each.conversation, each.branch, each.source, "refused", reason=reason))
             continue
-        with repository.as_caller(command_operations=[*operations]):
-            done = (_rebase if rebasing and not each.is_behind else _merge)(repository, each)
-        merged.append(done)
-        operations += [] if done.operation is None else [done.operation]
+        merged.append((_rebase if rebasing and not each.is_behind else _merge)(repository, each))
     stopped = next((each for each in merged if each.state == "conflict"), None)
     conflict = () if stopped is None else (_note_conflict(stopped, "rebase" if rebasing else "merge"),)
     others = (note for note in fetched.notes if note not in fetched.to_merge)

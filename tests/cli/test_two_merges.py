@@ -37,7 +37,7 @@ def test_hints_of_the_second_merge_name_its_conflict_by_number_and_its_branch(tw
     branch = "conflict-resolution/b2-into-main"
     assert "conflict 2: decision-disagreement decisions/api" in done.stderr
     assert f"scopes conflicts resolve {two.id} 2 --take source --continue" in done.stderr
-    assert f"scopes merge {two.id} --abort --branch {branch}" in done.stderr
+    assert f"scopes merge {two.id}/{branch} --abort" in done.stderr
     assert [(row["number"], row["key"]) for row in two.list_conflicts()] == [(1, "decisions/db"), (2, "decisions/api")]
     two.run("conv", "merge", two.id, "--abort", "--branch", branch, "--json")
 

@@ -46,6 +46,19 @@ def test_all_lines_of_one_command_are_one_thing(busy):
     assert busy.texts() == ["oops"]
 
 
+def test_what_one_command_does_to_several_things_is_one_step(busy):
+    """Whichever of its operations is named."""
+    said = [busy.append("main", "one"), busy.append("main", "two")]
+    other = busy.run("conv", "new", "--json")["id"]
+    for words in (["retract", *said], ["delete", busy.id, other]):
+        before = busy.run("conv", "list", "--json"), busy.run("conv", "log", f"{busy.id}/main", "--json")
+        busy.run(*words)
+        made = busy.run("conv", "operations", "--json")["operations"][: len(words) - 1]
+        assert {each["kind"] for each in made} == {words[0]}
+        busy.run("undo", *([made[-1]["id"]] if words[0] == "delete" else []))
+        assert (busy.run("conv", "list", "--json"), busy.run("conv", "log", f"{busy.id}/main", "--json")) == before
+
+
 def test_memory_update_and_appends_are_taken_back_one_after_the_other(busy):
     """G1: undo removed 21 memory entries and printed an id."""
     busy.run("conv", "append", busy.id, "We decided to use SQLite for the login form.")

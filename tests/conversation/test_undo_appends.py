@@ -149,7 +149,7 @@ def test_an_append_under_newer_messages_is_refused_and_the_hint_names_the_comman
     before = refs(two)
     with pytest.raises(Refused, match="conv-001/main has newer messages than 'append to conv-001/main by carol") as r:
         undo(two)
-    assert r.value.hint.startswith(f"scopes retract conv-001 {message.id[:12]} --branch main; or take back")
+    assert r.value.hint.startswith(f"scopes retract conv-001/main {message.id[:12]}; or take back")
     assert "scopes rewind conv-001/main " in r.value.hint
     assert refs(two) == before
     rewind(two, "conv-001/main", to=r.value.hint.rpartition(" ")[2])

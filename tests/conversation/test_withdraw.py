@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation import decisions as withdraw
 from scopes.conversation.append import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import MergeConflicted, Merged, merge
 from scopes.conversation.undo import undo
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, NotFound
 from scopes.history.messages import read_message
 from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
-from tests.support.history import history, texts
+from tests.support.history import history
 from tests.support.store import assert_sound
 
 CAROL = Author("carol")
@@ -67,47 +66,6 @@ def test_a_decision_is_withdrawn_once(db):
     withdraw_decision(db, "conv-001", "db", author=CAROL)
     with pytest.raises(NotFound):
         withdraw_decision(db, "conv-001", "db", author=CAROL)
-
-
-@pytest.fixture
-def meanwhile(monkeypatch):
-    """Run a function after a withdrawal has read the decision, and before it appends the notice."""
-
-    def arrange(run):
-        original = withdraw.plain_message
-
-        def plain_message(*words, **options):
-            monkeypatch.setattr(withdraw, "plain_message", original)
-            run()
-            return original(*words, **options)
-
-        monkeypatch.setattr(withdraw, "plain_message", plain_message)
-
-    return arrange
-
-
-def test_a_decision_that_another_process_made_meanwhile_is_not_withdrawn(db, meanwhile):
-    """The new decision was removed, and the notice said that the old one was."""
-    meanwhile(lambda: decide(db, "conv-001/main", "my", topic="DB"))
-    with pytest.raises(Refused, match="the decision on 'db' was changed meanwhile: my"):
-        withdraw_decision(db, "conv-001", "db", author=CAROL)
-    assert current(db) == ["my"]
-    assert withdraw_decision(db, "conv-001", "db", author=CAROL).decisions == ("my",)
-
-
-def test_of_two_withdrawals_at_the_same_time_one_is_refused(db, meanwhile):
-    """The second one was a notice about nothing."""
-    meanwhile(lambda: withdraw_decision(db, "conv-001", "db", author=CAROL))
-    before = len(texts(db, "conv-001"))
-    with pytest.raises(NotFound, match="no decision on 'db' is in effect"):
-        withdraw_decision(db, "conv-001", "db", author=CAROL)
-    assert len(texts(db, "conv-001")) == before + 1
-
-
-def test_a_message_of_another_process_does_not_stop_a_withdrawal(db, meanwhile):
-    meanwhile(lambda: decide(db, "conv-001/main", "redis", topic="cache"))
-    assert withdraw_decision(db, "conv-001", "db", author=CAROL).decisions == ("pg",)
-    assert current(db) == ["redis"]
 
 
 def test_a_decision_after_a_withdrawal_that_is_retracted_leaves_none(db):

@@ -11,10 +11,11 @@ from scopes.conversation.verify import verify
 from scopes.errors import Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.transaction import append_message
+from scopes.history.transaction import append_as_operation
 from scopes.model.encoding import leaf
 from scopes.model.message import REVIEWS, Author
 from scopes.proposals.review import accept_proposal, apply_proposal, rollback_proposal
+from scopes.store.transactions import exclusive_write
 from tests.support.proposals import create, states, values
 from tests.support.store import git
 
@@ -98,5 +99,7 @@ def test_a_damaged_review_is_in_conflict_with_any_other(team, made, review):
     accept(team, made, "main")
     head = StoreHandle(team).branch("conv-001/fix")
     damage = {leaf(REVIEWS, made): review}
-    append_message(team, head.conversation.id, "fix", plain_message("x", "x"), state_changes=lambda _: damage)
+    with exclusive_write(team):
+        name, message = head.conversation.id, plain_message("x", "x")
+        append_as_operation(team, name, "fix", message, "resolve", "damage", state_changes=damage)
     assert conflicts(merge(team, "conv-001", "fix", target="main")) == [f"reviews/{made}"]

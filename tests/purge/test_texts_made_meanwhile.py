@@ -92,26 +92,12 @@ def test_a_decision_of_a_candidate(repository, places, monkeypatch, request_of):
     assert find_word(WORD, repository.path) == []
 
 
-def test_an_amendment(repository, places, monkeypatch, request_of):
-    purge_after(monkeypatch, amend, "plain_message", repository, request_of, places)
-    with pytest.raises((Busy, NotFound), match=r"purged meanwhile|there is no"):
-        amend.amend(repository, "conv-001", "main", f"not {WORD}", author=USER)
-    assert find_word(WORD, repository.path) == []
-
-
 def test_an_amendment_that_is_stored_while_a_purge_waits_goes_too(repository, places):
     drawn = history(repository, "main: a")
     message = say(repository, drawn.conversation, f"the code is {WORD}")
     overtake(repository, lambda store: amend.amend(store, "conv-001", message.id, f"not {WORD}", author=USER))
     done = purge(repository, PurgeRequest(conversation=drawn.conversation, messages=(message.id,)), places)
     assert (done.messages, done.left) == (2, ())
-    assert find_word(WORD, repository.path) == []
-
-
-def test_the_first_words_of_a_retracted_message(repository, places, monkeypatch, request_of):
-    purge_after(monkeypatch, amend, "retraction_of", repository, request_of, places)
-    with pytest.raises((Busy, NotFound), match=r"purged meanwhile|there is no"):
-        amend.retract(repository, "conv-001", "main", "", author=USER)
     assert find_word(WORD, repository.path) == []
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from scopes.conversation.append import append
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.transaction import append_message
+from scopes.history.transaction import append_as_operation
 from scopes.merge.compare import state_of
 from scopes.model.encoding import decode_component
 from scopes.model.message import Author
@@ -25,6 +25,7 @@ from scopes.proposals.review import (
     try_proposal,
 )
 from scopes.store.objects import walk_blobs
+from scopes.store.transactions import exclusive_write
 
 ENTITY = "task/42"
 CAROL = Author("carol", "human")
@@ -67,9 +68,11 @@ def accepted_value(repository, field, value, *, where="conv-001", entity=ENTITY)
     branch = StoreHandle(repository).branch(where)
     path = value_path(*entity.split("/"), field)
     message = plain_message("carol", f"{field} is {value}", kind="notice")
-    append_message(
-        repository, branch.conversation.id, branch.name, message, state_changes=lambda _: {path: value_claim(value)}
-    )
+    changes = {path: value_claim(value)}
+    with exclusive_write(repository):
+        append_as_operation(
+            repository, branch.conversation.id, branch.name, message, "resolve", "set", state_changes=changes
+        )
 
 
 def values(repository, where="conv-001", entity=ENTITY):

@@ -222,7 +222,7 @@ def test_a_fetch_of_one_conversation_gets_only_its_files_from_a_later_repository
 def test_a_second_fetch_from_all_repositories_changes_nothing(sent, bob):
     fetch_from(bob)
     before = state_of(bob)
-    assert fetch_from(bob).operations == ()
+    assert fetch_from(bob).operation is None
     assert state_of(bob) == before
 
 
@@ -233,7 +233,7 @@ def test_files_that_come_later_to_a_closed_repository_are_fetched(alice, bob):
     first, _ = roots_of(alice)
     send(alice, "conv-001")
     fetched = fetch_from(bob)
-    assert (fetched.unchanged, len(fetched.operations)) == (2, 1)
+    assert (fetched.unchanged, fetched.operation is None) == (2, False)
     assert tracked(bob) == [("origin", first)]
 
 

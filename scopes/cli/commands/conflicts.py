@@ -154,27 +154,25 @@ def conflicts_resolve(
 
 def _resolve_all(invocation: Invocation, found: Sequence[tuple[str, str]], how: Resolution, *, go_on: bool) -> int:
     """Resolve conflicts in the same way, the last one with --continue, as one step of undo; return the exit code."""
-    repository, operations, code = invocation.repository(), list[Any](), 0
+    repository, code = invocation.repository(), 0
     author = author_of(invocation)
     for conversation, conflict in found:
         value = how.value
         if how.edit:
             require_open_conflict(repository, conversation, conflict)
             value = _edited_value(invocation, _view(repository, conversation, conflict))
-        with repository.as_caller(command_operations=operations or None):
-            done = resolve_conflict(
-                repository,
-                conversation,
-                conflict,
-                take=how.take,
-                value=value,
-                reason=how.reason,
-                author=author,
-                as_before=how.as_before,
-                intervening=how.override,
-                continue_after=go_on and (conversation, conflict) == found[-1],
-            )
-        operations = operations or [done.operation]
+        done = resolve_conflict(
+            repository,
+            conversation,
+            conflict,
+            take=how.take,
+            value=value,
+            reason=how.reason,
+            author=author,
+            as_before=how.as_before,
+            intervening=how.override,
+            continue_after=go_on and (conversation, conflict) == found[-1],
+        )
         code = invocation.show(done)
     return code
 

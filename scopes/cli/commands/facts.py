@@ -77,10 +77,9 @@ def facts_propose(
         **{name: str(value) for name, value in fields.items()},
     )
     repository = invocation.repository()
-    added = add_key(repository, key).operation if new_key else None
-    with repository.as_caller(command_operations=[] if added is None else [added]):
-        result = propose(repository, conversation, replace(given, agent=repository.caller.actor))
-    return invocation.show(result)
+    if new_key:
+        add_key(repository, key)
+    return invocation.show(propose(repository, conversation, replace(given, agent=repository.caller.actor)))
 
 
 def facts_list(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import All, Limit, OnlyAgent, Since, Text, Texts, argument, author_of, option
-from scopes.ids import OperationId
-from scopes.memory.actions import ActionDone, done, list_actions
+from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import LIMIT, MAX_CHARACTERS
 from scopes.memory.context import context as run_context
@@ -153,9 +151,12 @@ def memory_done(
       scopes memory done m12.1
       scopes memory done m12.1 m12.2
     """
-    if len(actions) == 1:
-        return invocation.show(done(invocation.repository(), actions[0], dry_run=invocation.dry_run))
-    return invocation.stream(_walk_done(invocation, actions))
+    repository, code = invocation.repository(), 0
+    for action in actions if len(actions) > 1 else ():
+        done(repository, action, dry_run=True)  # all of them are there, or none is closed
+    for action in actions:
+        code = invocation.show(done(repository, action, dry_run=invocation.dry_run))
+    return code
 
 
 def memory_prune(
@@ -180,16 +181,3 @@ def memory_prune(
         dry_run=invocation.dry_run,
     )
     return invocation.show(result)
-
-
-def _walk_done(invocation: Invocation, actions: Sequence[str]) -> Iterator[ActionDone]:
-    """Close action items, if all are there; one undo takes all of them back."""
-    repository = invocation.repository()
-    for action in actions:
-        done(repository, action, dry_run=True)
-    made: list[OperationId] = []
-    for action in actions:
-        with repository.as_caller(command_operations=[*made]):
-            result = done(repository, action, dry_run=invocation.dry_run)
-        made += [result.operation] if result.operation is not None else []
-        yield result

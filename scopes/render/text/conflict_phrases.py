@@ -128,7 +128,6 @@ def write_more(view: View, count: int) -> None:
 def write_next_commands(view: View, result: MergeConflicted | ReplayConflicted, kind: str) -> None:
     """List the commands that resolve a conflict and continue, and that skip or abort a merge, rebase or cherry-pick."""
     names = _names_of_open(result)
-    branch = _branch_option(result)
     conversation, first = result.conversation, names[0][0] if names else "ID"
     named = f"{quote(conversation)} {quote(first)}"
     write_hint(view, f"decide with: scopes conflicts resolve {named} --take source --continue")
@@ -137,8 +136,8 @@ def write_next_commands(view: View, result: MergeConflicted | ReplayConflicted, 
         write_hint(view, f"as before:   {command}")
     write_hint(view, f"look at it:  scopes conflicts show {named}")
     if kind != "merge":
-        write_hint(view, f"skip it:     scopes {quote(kind)} {quote(conversation)} --skip{branch}")
-    write_hint(view, f"stop with:   scopes {quote(kind)} {quote(conversation)} --abort{branch}")
+        write_hint(view, f"skip it:     scopes {quote(kind)} {_place(result)} --skip")
+    write_hint(view, f"stop with:   scopes {quote(kind)} {_place(result)} --abort")
 
 
 def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str, Conflict]]:
@@ -152,9 +151,9 @@ def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str
     ]
 
 
-def _branch_option(result: MergeConflicted | ReplayConflicted) -> str:
-    """Return the option that names the conflict-resolution branch if others are in progress, else nothing."""
-    return f" --branch {quote(result.branch)}" if result.others.total else ""
+def _place(result: MergeConflicted | ReplayConflicted) -> str:
+    """Return the conversation, with the conflict-resolution branch if others are in progress."""
+    return quote(f"{result.conversation}/{result.branch}" if result.others.total else result.conversation)
 
 
 def write_conflict_notes(view: View, what: str, result: MergeConflicted | ReplayConflicted, kind: str) -> None:
@@ -173,7 +172,7 @@ def write_conflict_notes(view: View, what: str, result: MergeConflicted | Replay
         view.aside(
             f"resolve each: scopes conflicts resolve {quote(conversation)} {quote(first)} --take source --continue"
         )
-        view.aside(f"or abort: scopes {quote(kind)} {quote(conversation)} --abort{_branch_option(result)}")
+        view.aside(f"or abort: scopes {quote(kind)} {_place(result)} --abort")
 
 
 def write_aborted(view: View, result: MergeAborted | ReplayAborted, kind: str) -> None:

@@ -100,10 +100,10 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     if result.remaining:
         line = f"{counted(result.remaining, 'conflict')} still open: scopes conflicts list {quote(result.conversation)}"
     else:
-        where, branch = "", ""
+        where, place = "", str(result.conversation)
         if result.others.total:
-            where, branch = f" on {result.branch}", f" --branch {quote(result.branch)}"
-        command = f"scopes {quote(result.kind)} {quote(result.conversation)} --continue{branch}"
+            where, place = f" on {result.branch}", f"{place}/{result.branch}"
+        command = f"scopes {quote(result.kind)} {quote(place)} --continue"
         line = f"no conflict is open now{where}; continue: {command}"
     if view.terminal:
         write_hint(view, line)

@@ -100,7 +100,9 @@ class StoreAccess:
         ):
             caller = store.repository.caller
             store.repository.caller = caller._replace(
-                full_branch_names=writes, find_project=lambda: find_here(current_directory(), self.path)
+                full_branch_names=writes,
+                find_project=lambda: find_here(current_directory(), self.path),
+                command_operations=[],
             )
             yield store
 

@@ -85,5 +85,5 @@ def _began_by(repository: Repository, found: InProgress) -> str | None:
 
 
 def _for_user(found: InProgress) -> str:
-    command = f"scopes merge {quote(found.conversation)} --branch {quote(found.branch)}"
+    command = f"scopes merge {quote(f'{found.conversation}/{found.branch}')}"
     return f"ask the user to resolve its conflicts and continue it, or to abort it: {command} --continue (or --abort)"

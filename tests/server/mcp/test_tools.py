@@ -191,7 +191,7 @@ def test_an_unfinished_merge_is_taken_back_by_the_agent_that_began_it(store, age
     assert (
         'take it back: conversation_merge(conversation="conv-001", source="try", target="main", abort=true)' in refused
     )
-    assert f"scopes merge conv-001 --branch {branch} --continue (or --abort)" in refused
+    assert f"scopes merge conv-001/{branch} --continue (or --abort)" in refused
     assert agent.get("conversation_merge", **merge, abort=True)["branch"] == branch
     assert branch not in list_branch_tips(open_store(store), "conv-001")
     assert agent.get("conversation_merge", **merge)["result"] == "conflict", "it can be tried again"
