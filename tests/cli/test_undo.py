@@ -48,9 +48,9 @@ def test_all_lines_of_one_command_are_one_thing(busy):
 
 def test_what_one_command_does_to_several_things_is_one_step(busy):
     """Whichever of its operations is named."""
-    said = [busy.append("main", "one"), busy.append("main", "two")]
+    messages = [busy.append("main", "one"), busy.append("main", "two")]
     other = busy.run("conv", "new", "--json")["id"]
-    for words in (["retract", *said], ["delete", busy.id, other]):
+    for words in (["retract", *messages], ["delete", busy.id, other]):
         before = busy.run("conv", "list", "--json"), busy.run("conv", "log", f"{busy.id}/main", "--json")
         busy.run(*words)
         made = busy.run("conv", "operations", "--json")["operations"][: len(words) - 1]

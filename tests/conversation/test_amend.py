@@ -119,7 +119,7 @@ def test_amending_a_message_of_another_branch_is_refused(repository):
     for change in (amend, retract):
         with pytest.raises(NotFound, match="that message is not on conv-001/main") as refusal:
             change(repository, "conv-001", drawn.ids["c"], "x", author="dave")
-        assert refusal.value.hint == "name the branch with --branch"
+        assert refusal.value.hint == "name its branch: CONV/BRANCH MESSAGE"
     assert amend(repository, "conv-001", drawn.ids["c"], "x", author=Author("dave"), branch="fix").branch == "fix"
 
 

@@ -136,8 +136,8 @@ def write_next_commands(view: View, result: MergeConflicted | ReplayConflicted, 
         write_hint(view, f"as before:   {command}")
     write_hint(view, f"look at it:  scopes conflicts show {named}")
     if kind != "merge":
-        write_hint(view, f"skip it:     scopes {quote(kind)} {_place(result)} --skip")
-    write_hint(view, f"stop with:   scopes {quote(kind)} {_place(result)} --abort")
+        write_hint(view, f"skip it:     scopes {quote(kind)} {quote(_place(result))} --skip")
+    write_hint(view, f"stop with:   scopes {quote(kind)} {quote(_place(result))} --abort")
 
 
 def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str, Conflict]]:
@@ -153,7 +153,7 @@ def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str
 
 def _place(result: MergeConflicted | ReplayConflicted) -> str:
     """Return the conversation, with the conflict-resolution branch if others are in progress."""
-    return quote(f"{result.conversation}/{result.branch}" if result.others.total else result.conversation)
+    return f"{result.conversation}/{result.branch}" if result.others.total else result.conversation
 
 
 def write_conflict_notes(view: View, what: str, result: MergeConflicted | ReplayConflicted, kind: str) -> None:
@@ -172,7 +172,7 @@ def write_conflict_notes(view: View, what: str, result: MergeConflicted | Replay
         view.aside(
             f"resolve each: scopes conflicts resolve {quote(conversation)} {quote(first)} --take source --continue"
         )
-        view.aside(f"or abort: scopes {quote(kind)} {_place(result)} --abort")
+        view.aside(f"or abort: scopes {quote(kind)} {quote(_place(result))} --abort")
 
 
 def write_aborted(view: View, result: MergeAborted | ReplayAborted, kind: str) -> None:
