@@ -43,7 +43,7 @@ class DecisionRow:
 
     `branches` are the branches that hold it, if it is not in the history of the active one. It is `withdrawn` if no
     branch holds it, because its topic was withdrawn, or its message retracted or amended without it. `topic` has the
-    spelling of its message; `other_spellings` are those of other messages about it.
+    spelling of its message.
     """
 
     topic: str
@@ -52,7 +52,6 @@ class DecisionRow:
     current: bool = field(metadata=named("stands"))
     branches: tuple[BranchName, ...] = field(default=(), metadata=OMIT_EMPTY)
     withdrawn: bool = field(default=False, metadata=HIDDEN)
-    other_spellings: tuple[str, ...] = field(default=(), metadata=OMIT_EMPTY)
 
     @property
     def author(self) -> str:
@@ -92,8 +91,6 @@ class DecisionList(Result):
         Column("message.oid", "OID", on="pipe"),
         Column("state", form="state"),
         Column("branches", "Only on", on="terminal"),
-        Column("other_spellings", on="template"),
-        Column("other_spellings", on="terminal"),
     )
     empty = "no decisions"
 
@@ -195,7 +192,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             titled = head._replace(subject=subject_of(head, message))
             rows.append(DecisionRow(topic=topic, decision=decision, head=titled, current=current, branches=branches))
     ends = _Withdrawals(repository, tip, scope.tips.values(), rows, notices)
-    found = tuple(replace(row, withdrawn=ends.include(row)) for row in _in_one_spelling(rows))
+    found = tuple(replace(row, withdrawn=ends.include(row)) for row in rows)
     return DecisionList(
         conversation=scope.conversation,
         decisions=found,
@@ -208,18 +205,6 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             for each in disputed
         ),
     )
-
-
-def _in_one_spelling(rows: Sequence[DecisionRow]) -> Iterator[DecisionRow]:
-    """Yield rows with the other spellings of their topics; of a decision in effect that has several only the last."""
-    spellings: dict[str, dict[str, None]] = {}
-    for row in rows:
-        spellings.setdefault(row.key, {})[row.topic] = None
-    last = {row.key: row for row in rows if row.current}
-    for row in rows:
-        others = tuple(topic for topic in spellings[row.key] if topic != row.topic)
-        if not row.current or not others or row is last[row.key]:
-            yield replace(row, other_spellings=others) if others else row
 
 
 class _Claims:

@@ -606,7 +606,6 @@ class MergeRequestView(Result):
         conflicts: The conflicts that the merge would have.
         files: What both sides did to the files that both changed.
         gone: The branches of the request that do not exist any more.
-        moved: How many commits the source got since the request was opened; None if it was rewound or rewritten.
         in_progress: The conflict-resolution branch, if the merge has stopped on conflicts.
         problem: Why it cannot be merged.
     """
@@ -625,7 +624,6 @@ class MergeRequestView(Result):
         Column("ended_by"),
         Column("reason"),
         Column("gone"),
-        Column("source_news", "Source"),
         Column("in_progress"),
         Column("forecast", "Merge"),
         Column("message", form="body"),
@@ -639,17 +637,8 @@ class MergeRequestView(Result):
     conflicts: tuple[Conflict, ...] = field(default=(), metadata=written_by(number_conflicts))
     files: tuple[FileComparison, ...] = field(default=(), metadata=OMIT_EMPTY)
     gone: tuple[BranchName, ...] = ()
-    moved: int | None = None
     in_progress: BranchName | None = None
     problem: str | None = None
-
-    @property
-    def source_news(self) -> str:
-        """What has happened to the source since the request was opened."""
-        if self.moved is None:
-            gone = self.row.request.source in self.gone
-            return "" if gone else "was rewound or rewritten since the request was opened"
-        return f"has {self.moved} {plural(self.moved, 'message')} since the request was opened" if self.moved else ""
 
     @property
     def forecast(self) -> str:
@@ -766,11 +755,7 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
     row = _find(handle, name)
     request, tips = row.request, handle.tips
     gone = tuple(name for name in (request.source, request.target) if name not in tips)
-    tip, then = tips.get(request.source), request.source_tip
-    moved = None
-    if tip is not None and _is_known_ancestor(repository, then, tip):
-        moved = len(list_new_commits(repository, tip, then, [then]))
-    view = MergeRequestView(row=row, gone=gone, moved=moved)
+    view = MergeRequestView(row=row, gone=gone)
     if row.state != OPEN:
         return view
     if gone:

@@ -39,7 +39,6 @@ from scopes.merge.plan import open_conflicts_at
 from scopes.merge.replay import (
     ReplayPlan,
     ReplayState,
-    ReplayTarget,
     Rewrite,
     Stop,
     list_written,
@@ -48,7 +47,6 @@ from scopes.merge.replay import (
     plan_rebase,
     read_replay,
     replay_details,
-    rewrite_commits,
 )
 from scopes.merge.resolve import Policy, read_policy, with_earlier
 from scopes.model.conflicts import Conflict, number_conflicts
@@ -222,7 +220,7 @@ def continue_replay(
 ) -> ReplayOutcome:
     """Replay the rest on top of the conflict-resolution branch; with `skip` without the message that it stopped at.
 
-    What was appended to the branch meanwhile comes last in a rebase, and first in a cherry-pick.
+    What was appended to the branch meanwhile comes last in a rebase; a cherry-pick is refused then.
 
     Raises:
         NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or it was deleted.
@@ -333,14 +331,13 @@ def _appended(repository: Repository, state: ReplayState, current: Oid) -> Seque
         Refused: the branch was moved otherwise.
     """
     if not is_ancestor(repository, state.original, current):
-        raise Refused(
-            f"{state.conversation}/{state.branch} was moved since the {state.kind} began", hint=_start_again(state)
-        )
+        raise _moved_since(state)
     return list_new_commits(repository, current, state.original, (state.original,))
 
 
-def _start_again(state: ReplayState) -> str:
-    return f"abort it: scopes {quote(state.kind)} {quote(state.conversation)} --abort, and start again"
+def _moved_since(state: ReplayState) -> Refused:
+    hint = f"abort it: scopes {quote(state.kind)} {quote(state.conversation)} --abort, and start again"
+    return Refused(f"{state.conversation}/{state.branch} was moved since the {state.kind} began", hint=hint)
 
 
 def cherry_pick(
@@ -414,27 +411,10 @@ def _plan_rest_of_picks(
     repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
 ) -> tuple[ReplayState, ReplayPlan]:
     if current != state.original:
-        state, tip = _replay_on_appended(repository, state, tip, current, policy)
+        raise _moved_since(state)
     commits = [read_commit(repository, oid) for oid in state.todo]
     with bulk_objects(repository) as objects:
         return state, plan_picks(repository, objects, tip, commits, policy, list_written(repository, state, tip))
-
-
-def _replay_on_appended(
-    repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
-) -> tuple[ReplayState, Oid]:
-    """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
-    appended = _appended(repository, state, current)
-    picked = list_new_commits(repository, tip, state.original, (state.original,))
-    with bulk_objects(repository) as objects:
-        result = rewrite_commits(objects, ReplayTarget(current, appended), picked, policy)
-        if result.stop is not None:
-            where = f"{state.conversation}/{state.branch}"
-            text = f"messages appended to {where} meanwhile conflict with the picked ones"
-            raise Refused(text, hint=_start_again(state))
-    new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}
-    moved = tuple(rewrite._replace(new=new_commits.get(rewrite.new, rewrite.new)) for rewrite in state.moved)
-    return replace(state, original=current, onto=current, moved=moved), result.tip
 
 
 def _begin(

@@ -247,14 +247,8 @@ def test_a_stopped_request_is_aborted_and_shown_as_it_was(conflicting):
     assert shown(conflicting) == before
 
 
-def test_what_is_gone_and_what_moved_is_in_text_and_json(branches):
+def test_a_branch_that_is_gone_is_in_text_and_json(branches):
     opened(branches)
-    branches.append("fix", "later")
-    assert shown(branches)["moved"] == 1
-    assert "has 1 message since the request was opened" in branches.run("mr", "show", branches.id, "1")
-    branches.run("rewind", f"{branches.id}/fix", "-n", "2")
-    assert "moved" not in shown(branches)
-    assert "was rewound or rewritten" in branches.run("mr", "show", branches.id, "1")
     branches.run("conv", "delete-branch", branches.id, "fix", "--force")
     view = shown(branches)
     assert (view["gone"], view["problem"]) == (["fix"], "branch fix does not exist")

@@ -10,7 +10,6 @@ from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import merge
 from scopes.conversation.show import cat
 from scopes.errors import NotFound
-from tests.render.rendering import seen_lines
 from tests.support.history import history, say
 
 
@@ -148,27 +147,13 @@ def test_a_decision_withdrawn_on_another_branch_is_in_effect_on_the_active_one(r
     assert states(repository) == [("sqlite", "in-effect"), ("redis", "withdrawn")]
 
 
-def test_one_decision_in_two_spellings_is_one_row_in_the_later_one(repository):
-    history(repository, "main: a", "fix@a:")
-    decide(repository, "Database", "SQLite", where="conv-001/main")
-    decide(repository, "database ", "SQLite", where="conv-001/fix")
-    merge(repository, "conv-001", "fix", target="main")
-    found = decisions(repository, "conv-001/main").decisions
-    assert [(row.topic, row.state, row.other_spellings) for row in found] == [("database ", "in-effect", ("Database",))]
-    shown = seen_lines(decisions(repository, "conv-001/main"))
-    assert shown[1].endswith("Database")
-
-
 def test_a_decision_in_another_spelling_on_another_branch_is_in_effect_there(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "Database", "SQLite", where="conv-001/main")
     decide(repository, "database", "files", where="conv-001/fix")
     switch(repository, "conv-001", "main")
     found = decisions(repository, "conv-001").decisions
-    assert [(row.topic, row.state, row.other_spellings) for row in found] == [
-        ("Database", "in-effect", ("database",)),
-        ("database", "other-branch", ("Database",)),
-    ]
+    assert [(row.topic, row.state) for row in found] == [("Database", "in-effect"), ("database", "other-branch")]
 
 
 def test_an_open_conflict_about_a_decision_is_a_note(repository):

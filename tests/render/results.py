@@ -1371,7 +1371,7 @@ SAMPLES = {
         ),
         "decisions-spelled": DecisionList(
             conversation=CONVERSATION,
-            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=True, other_spellings=("DB",)),),
+            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=True),),
         ),
         "decisions-elsewhere": DecisionList(
             conversation=CONVERSATION,
@@ -1689,13 +1689,13 @@ SAMPLES = {
         "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),
         "list": MergeRequestList(merge_requests=(REQUEST_ROW, CLOSED_ROW)),
         "empty-list": MergeRequestList(merge_requests=()),
-        "ready": MergeRequestView(row=REQUEST_ROW, outcome="merged", messages=2, moved=1),
+        "ready": MergeRequestView(row=REQUEST_ROW, outcome="merged", messages=2),
         "conflicts": MergeRequestView(
-            row=REQUEST_ROW, outcome="conflict", messages=2, conflicts=(DISAGREED, AUTO_RESOLVED), moved=0,
+            row=REQUEST_ROW, outcome="conflict", messages=2, conflicts=(DISAGREED, AUTO_RESOLVED),
             in_progress="conflict-resolution/fix-into-main",
         ),
         "gone": MergeRequestView(row=REQUEST_ROW, gone=("fix",), problem="branch fix does not exist"),
-        "ended": MergeRequestView(row=CLOSED_ROW, moved=None),
+        "ended": MergeRequestView(row=CLOSED_ROW),
     },
     "tag": {
         "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),
