@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import abandon, branch, rewind, switch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import (
     FastForwarded,
     MergeConflicted,
     Merged,
-    MergeOptions,
-    abort_merge,
     close_merge_request,
     continue_merge,
     list_merge_requests,
@@ -20,11 +17,10 @@ from scopes.conversation.merge import (
     open_merge_request,
     show_merge_request,
 )
-from scopes.conversation.new_rename_delete import delete, delete_branch, rename_branch
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch
 from scopes.conversation.rebase import cherry_pick, rebase
-from scopes.conversation.show import show
 from scopes.conversation.undo import redo, undo
-from scopes.errors import Conflicted, Invalid, NotFound, Refused
+from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
@@ -97,13 +93,6 @@ def test_an_ended_request_can_be_neither_merged_nor_closed(repository, branches,
     assert states(repository) == {1: end}
 
 
-@pytest.mark.parametrize(("end", "hint"), [("merged", "mr show conv-001 1"), ("closed", "open conv-001")])
-def test_the_hint_of_a_refusal_is_the_next_command(repository, branches, end, hint):
-    opened(repository)
-    merged(repository) if end == "merged" else closed(repository)
-    assert hint in refused(repository, lambda: merged(repository), end).hint
-
-
 def test_undo_and_redo_go_through_all_states_one_step_at_a_time(repository, branches):
     """S4-21: opening, closing and merging are one operation each."""
     opened(repository)
@@ -121,24 +110,6 @@ def test_undo_and_redo_go_through_all_states_one_step_at_a_time(repository, bran
     assert_sound(repository)
 
 
-def test_a_number_is_used_again_only_if_its_request_was_undone(repository, branches):
-    opened(repository)
-    undo(repository)
-    assert opened(repository, title="Other").number == 1
-    closed(repository)
-    assert opened(repository).number == 2
-
-
-def test_undo_of_a_merge_takes_back_commit_state_and_active_branch_together(repository, branches):
-    opened(repository)
-    switch(repository, "conv-001", "fix")
-    before = refs(repository)
-    outcome = merged(repository)
-    assert (outcome.active_branch, show(repository, "conv-001").active_branch) == ("main", "main")
-    undo(repository)
-    assert refs(repository) == before
-
-
 def test_who_merged_or_closed_it_and_why_is_recorded(repository, branches):
     """S4-21."""
     opened(repository)
@@ -148,26 +119,6 @@ def test_who_merged_or_closed_it_and_why_is_recorded(repository, branches):
     outcome = merged(repository)
     request = shown(repository).row.request
     assert (request.ended_by, request.merge, request.reason) == (repository.caller.actor, outcome.tip, None)
-
-
-@pytest.mark.parametrize("strategy", ["ours", "theirs"])
-def test_a_strategy_answers_the_conflicts_of_a_request(repository, conflicting, strategy):
-    """S4-14."""
-    opened(repository)
-    outcome = merged(repository, options=MergeOptions(strategy=strategy))
-    assert isinstance(outcome, Merged)
-    assert decided(repository, "conv-001/main") == [{"ours": "jwt", "theirs": "sessions"}[strategy]]
-    assert states(repository) == {1: "merged"}
-
-
-def test_no_ff_and_a_message_are_those_of_a_merge(repository):
-    """S4-10."""
-    history(repository, "main: a", "fix@a: x")
-    opened(repository)
-    assert shown(repository).outcome == "fast-forward"
-    outcome = merged(repository, options=MergeOptions(fast_forward=False, message="Reviewed by carol"))
-    assert isinstance(outcome, Merged)
-    assert texts(repository, "conv-001/main")[-1] == "Reviewed by carol"
 
 
 def test_what_show_foresees_is_what_the_merge_does(repository, conflicting):
@@ -210,15 +161,6 @@ def test_undo_of_the_continued_merge_opens_the_request_with_its_conflict_resolve
     assert states(repository) == {1: "merged"}
 
 
-def test_undo_of_the_stop_leaves_the_request_as_it_was(repository, conflicting):
-    opened(repository)
-    before = refs(repository)
-    merged(repository)
-    undo(repository)
-    assert refs(repository) == before
-    assert shown(repository).in_progress is None
-
-
 def test_a_request_that_is_closed_while_its_merge_waits_stays_closed(repository, conflicting):
     """Somebody closed it, and somebody merged all the same: the record says what each of them did."""
     opened(repository)
@@ -238,15 +180,6 @@ def test_a_target_that_moved_while_the_merge_waited_is_merged_and_completes_the_
     assert texts(repository, "conv-001/main").count("meanwhile") == 1
 
 
-def test_requests_of_one_source_for_two_targets_end_separately(repository, branches):
-    opened(repository)
-    opened(repository, target="rel", title="Backport")
-    merged(repository)
-    assert states(repository) == {1: "merged", 2: "open"}
-    merged(repository, "2")
-    assert states(repository) == {1: "merged", 2: "merged"}
-
-
 def test_requests_in_both_directions_are_both_merged_by_a_fast_forward_back(repository, branches):
     opened(repository)
     opened(repository, "main", "fix", title="Update")
@@ -257,31 +190,12 @@ def test_requests_in_both_directions_are_both_merged_by_a_fast_forward_back(repo
     assert states(repository) == {1: "merged", 2: "merged"}
 
 
-def test_a_chain_of_requests_is_merged_from_its_end(repository):
-    """The first request is part of the second one: to merge that completes both."""
-    history(repository, "main: a b", "one@a: x", "two@x: y")
-    opened(repository, "one", title="First half")
-    opened(repository, "two", title="All of it")
-    merged(repository, "2")
-    assert states(repository) == {1: "merged", 2: "merged"}
-    assert "merged" in refused(repository, lambda: merged(repository), "is merged").message
-
-
 def test_a_cherry_picked_message_does_not_complete_a_request(repository, branches):
     opened(repository)
     cherry_pick(repository, "conv-001", ["fix"], branch="main")
     assert states(repository) == {1: "open"}
     assert isinstance(merged(repository), Merged)
     assert texts(repository, "conv-001/main").count("x") == 1
-
-
-def test_a_target_rewound_behind_the_merge_keeps_the_state_that_the_merge_recorded(repository, branches):
-    opened(repository)
-    merged(repository)
-    rewind(repository, "conv-001", branch="main", to=branches.ids["b"])
-    assert states(repository) == {1: "merged"}
-    assert texts(repository, "conv-001/main") == ["a", "b"]
-    assert opened(repository, title="Once more").number == 2
 
 
 def test_a_target_that_got_the_source_by_a_rebase_has_merged_it(repository, branches):
@@ -311,24 +225,6 @@ def test_renamed_branches_keep_an_open_request_and_leave_an_ended_one(repository
     assert shown(repository, "2").row.request.source == "fix"
 
 
-def test_another_branch_with_the_name_of_a_renamed_one_is_not_what_was_asked_for(repository, branches):
-    opened(repository)
-    rename_branch(repository, "conv-001", "fix", "login")
-    branch(repository, "conv-001", name="fix", start="rel", switch=False)
-    merge(repository, "conv-001", "fix", target="main")
-    assert states(repository) == {1: "open"}
-    assert opened(repository, "login", "rel", title="Backport").number == 2
-
-
-def test_a_source_that_was_deleted_and_made_again_counts_as_rewritten(repository, branches):
-    opened(repository)
-    delete_branch(repository, "conv-001", "fix", force=True)
-    branch(repository, "conv-001", name="fix", start=branches.oids["a"], switch=False)
-    say(repository, "conv-001/fix", "another attempt")
-    view = shown(repository)
-    assert (view.gone, view.moved, view.outcome, view.messages) == ((), None, "merged", 1)
-
-
 def test_a_deleted_target_is_named_and_the_request_can_only_be_closed(repository, branches):
     opened(repository, target="rel")
     delete_branch(repository, "conv-001", "rel", force=True)
@@ -337,36 +233,6 @@ def test_a_deleted_target_is_named_and_the_request_can_only_be_closed(repository
     error = refused(repository, lambda: merged(repository), "branch rel of merge request 1", NotFound)
     assert (error.exit_code, error.hint) == (4, "close the request: scopes mr close conv-001 1")
     assert closed(repository).state == "closed"
-
-
-def test_restored_branches_make_a_request_mergeable_again(repository, branches):
-    opened(repository)
-    delete_branch(repository, "conv-001", "fix", force=True)
-    undo(repository)
-    assert (shown(repository).gone, isinstance(merged(repository), Merged)) == ((), True)
-
-
-def test_both_branches_may_be_gone(repository, branches):
-    opened(repository, target="rel")
-    for name in ("fix", "rel"):
-        delete_branch(repository, "conv-001", name, force=True)
-    assert shown(repository).problem == "branches fix, rel do not exist"
-
-
-def test_an_abandoned_source_can_still_be_merged(repository, branches):
-    """S4-8: the branch is hidden from lists, its history stays."""
-    opened(repository)
-    abandon(repository, "conv-001", "fix")
-    assert states(repository) == {1: "open"}
-    assert isinstance(merged(repository), Merged)
-
-
-def test_a_deleted_conversation_takes_its_requests_with_it_and_undo_restores_them(repository, branches):
-    opened(repository)
-    delete(repository, "conv-001")
-    assert list_merge_requests(repository, state="all").merge_requests == ()
-    undo(repository)
-    assert states(repository) == {1: "open"}
 
 
 def test_what_prevents_a_merge_is_the_problem_that_show_names(repository, conflicting):
@@ -378,49 +244,12 @@ def test_what_prevents_a_merge_is_the_problem_that_show_names(repository, confli
     refused(strict, lambda: merge_request(strict, "conv-001", "1"), "a rule forbids")
 
 
-def test_a_source_with_open_conflicts_of_its_own_is_a_problem(repository, conflicting):
-    branch(repository, "conv-001", name="copy", start="main", switch=False)
-    stopped = merge(repository, "conv-001", "fix", target="copy")
-    opened(repository, stopped.branch)
-    assert "open conflict" in shown(repository).problem
-    refused(repository, lambda: merged(repository), "open conflict", Conflicted)
-
-
-def test_a_request_for_the_branch_of_a_resolution_is_refused_without_something_to_merge(repository, branches):
-    merge(repository, "conv-001", "fix", target="main")
-    error = refused(repository, lambda: opened(repository), "already has all messages of fix")
-    assert error.hint == "there is nothing to merge"
-    rewind(repository, "conv-001", branch="rel", count=1)
-    refused(repository, lambda: opened(repository, "rel"), "already has all messages of rel")
-
-
-def test_a_second_request_is_refused_with_the_first_one_in_the_hint(repository, branches):
-    opened(repository)
-    error = refused(repository, lambda: opened(repository, title="Again"), "merge request 1 for fix into main is open")
-    assert error.hint == "see: scopes mr show conv-001 1"
-
-
 def test_a_request_that_history_merged_does_not_stand_in_the_way_of_a_new_one(repository, branches):
     opened(repository)
     merge(repository, "conv-001", "main", target="fix")
     merge(repository, "conv-001", "fix~0", target="main")
     say(repository, "conv-001/fix", "more")
     assert opened(repository, title="The rest").number == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"source": "nowhere"}, NotFound),
-        ({"target": "nowhere"}, NotFound),
-        ({"source": "main"}, Invalid),
-        ({"title": "\n"}, Invalid),
-        ({"title": "x" * 201}, Invalid),
-        ({"requester": Author("", "human")}, Invalid),
-    ],
-)
-def test_a_refused_request_writes_nothing(repository, branches, options, error):
-    refused(repository, lambda: opened(repository, **options), ".", error)
 
 
 @pytest.mark.parametrize("name", ["2", "0", "#2", "zzzz", "", "#", "-1", "1.0", "²", "main", "fix"])
@@ -435,22 +264,3 @@ def test_what_is_no_request_is_not_found(repository, branches, name):
 def test_a_number_may_be_written_as_people_write_it(repository, branches, name):
     opened(repository)
     assert shown(repository, name).row.request.number == 1
-
-
-def test_a_conflict_resolved_for_a_request_is_remembered_for_the_next_one(repository, conflicting):
-    """M7."""
-    decide(repository, "conv-001/rel", "jwt", author="alice")
-    opened(repository)
-    merged(repository)
-    resolve_and_continue(repository)
-    opened(repository, target="rel", title="Backport")
-    (conflict,) = shown(repository, "2").conflicts
-    assert [(each.values, each.actor) for each in conflict.earlier] == [(("sessions",), "dave")]
-
-
-def test_an_aborted_merge_can_be_tried_again_with_another_strategy(repository, conflicting):
-    opened(repository)
-    merged(repository)
-    abort_merge(repository, "conv-001")
-    assert isinstance(merged(repository, options=MergeOptions(strategy="theirs")), Merged)
-    assert states(repository) == {1: "merged"}

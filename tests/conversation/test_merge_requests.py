@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from scopes.conversation.branch import branch, rewind
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import (
-    FastForwarded,
     MergeConflicted,
     Merged,
     MergeOptions,
@@ -26,14 +24,11 @@ from scopes.conversation.merge import (
 )
 from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation
 from scopes.conversation.rebase import rebase
-from scopes.conversation.undo import redo, undo
-from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
+from scopes.conversation.undo import undo
+from scopes.errors import Corrupt, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.transaction import Transaction
 from scopes.model.conversation import MergeRequest, decode_merge_request, encode_merge_request
 from scopes.model.message import Author
-from scopes.store.transactions import exclusive_write
-from tests.render.rendering import seen
 from tests.support.decisions import decide
 from tests.support.history import history, say
 from tests.support.store import Process, assert_sound
@@ -126,21 +121,15 @@ def test_a_second_request_for_the_same_branches_is_refused_while_one_is_open(rep
 
 def test_show_says_what_the_merge_would_do(repository, branches):
     opened(repository)
-    assert (shown(repository).outcome, shown(repository).messages, shown(repository).moved) == ("merged", 1, 0)
+    assert (shown(repository).outcome, shown(repository).messages) == ("merged", 1)
     say(repository, "conv-001/fix", "more")
-    assert (shown(repository).messages, shown(repository).moved) == (2, 1)
+    assert shown(repository).messages == 2
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
     view = shown(repository)
     assert view.outcome == "conflict"
     assert [conflict.key for conflict in view.conflicts] == ["decisions/auth"]
     assert list_merge_requests(repository).merge_requests[0].state == "open"
-
-
-def test_show_knows_a_fast_forward(repository):
-    history(repository, "main: a", "fix@a: x")
-    opened(repository)
-    assert shown(repository).outcome == "fast-forward"
 
 
 def test_merging_a_request_is_a_merge_that_completes_it(repository, branches):
@@ -153,22 +142,6 @@ def test_merging_a_request_is_a_merge_that_completes_it(repository, branches):
     with pytest.raises(Refused, match="is merged"):
         merge_request(repository, "conv-001", "1")
     assert list_merge_requests(repository).merge_requests == ()
-
-
-def test_a_fast_forward_completes_a_request(repository):
-    history(repository, "main: a", "fix@a: x")
-    opened(repository)
-    assert isinstance(merge_request(repository, "conv-001", "1"), FastForwarded)
-    assert read_metadata(repository, "conv-001").requests[shown(repository).row.request.id].state == "merged"
-
-
-def test_undo_takes_back_the_merge_and_the_state_of_the_request(repository, branches):
-    opened(repository)
-    merge_request(repository, "conv-001", "1")
-    undo(repository)
-    assert states(repository) == {1: "open"}
-    redo(repository)
-    assert states(repository) == {1: "merged"}
 
 
 def test_a_request_is_merged_when_its_conflicts_are_resolved(repository, branches):
@@ -222,13 +195,13 @@ def test_a_rewound_source_is_not_merged(repository):
     opened(repository)
     rewind(repository, "conv-001", branch="fix", count=2)
     assert states(repository) == {1: "open"}
-    assert (shown(repository).moved, shown(repository).outcome) == (None, "up-to-date")
+    assert shown(repository).outcome == "up-to-date"
 
 
 def test_a_rebased_source_is_still_the_source(repository, branches):
     opened(repository)
     rebase(repository, "conv-001", branch="fix", onto="main")
-    assert (shown(repository).moved, shown(repository).outcome) == (None, "fast-forward")
+    assert shown(repository).outcome == "fast-forward"
     merge_request(repository, "conv-001", "1")
     assert states(repository) == {1: "merged"}
 
@@ -307,22 +280,6 @@ def test_a_request_alone_is_found_by_its_id_in_any_conversation(repository, bran
         find_merge_request_anywhere(repository, "conv-002")
 
 
-def test_two_requests_with_one_number_are_named_by_their_ids(repository, branches):
-    request = opened(repository)
-    with exclusive_write(repository):
-        tx = Transaction(repository, "conv-001")
-        tx.set_request(replace(request, id="other" + request.id[5:]))
-        tx.commit("merge-request", "as another machine would")
-    with pytest.raises(Ambiguous, match="2 merge requests"):
-        shown(repository)
-    assert shown(repository, "other").row.request.number == 1
-
-
-def test_an_unknown_state_is_refused(repository, branches):
-    with pytest.raises(Invalid, match="'gone' is not a state"):
-        list_merge_requests(repository, state="gone")
-
-
 def test_two_writers_at_once_get_different_numbers(repository, branches):
     """Each of two processes opens and closes requests; no number is given twice and none is lost."""
     code = """
@@ -345,26 +302,6 @@ for count in range(8):
     assert sorted(row.request.number for row in rows) == list(range(1, 17))
     assert {row.request.title for row in rows} == {f"{name} {count}" for name in ("fix", "other") for count in range(8)}
     assert_sound(repository)
-
-
-def test_a_document_keeps_the_fields_of_a_later_version(repository, branches):
-    request = opened(repository)
-    data = json.loads(encode_merge_request(request))
-    later = decode_merge_request(json.dumps({**data, "reviewers": ["dave"]}).encode())
-    assert later.extra == {"reviewers": ["dave"]}
-    assert json.loads(encode_merge_request(later))["reviewers"] == ["dave"]
-    assert decode_merge_request(encode_merge_request(request)) == request
-
-
-def test_a_state_of_a_later_version_is_shown(repository, branches):
-    request = opened(repository)
-    with exclusive_write(repository):
-        tx = Transaction(repository, "conv-001")
-        tx.set_request(replace(request, state="draft"))
-        tx.commit("merge-request", "as a later version would")
-    assert states(repository) == {1: "draft"}
-    assert "draft" in seen(list_merge_requests(repository, state="all"), 80)
-    assert "draft" in seen(shown(repository), 80)
 
 
 @pytest.mark.parametrize(
