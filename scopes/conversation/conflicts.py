@@ -17,13 +17,12 @@ from scopes.history.messages import (
     check_author,
     message_id_of,
     read_body,
-    read_message,
     write_commit_over,
     write_message_blob,
 )
 from scopes.history.names import conversation_ids, find_directory, resolve_conversation
 from scopes.history.transaction import Transaction, signs_as
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, parse_agent_name
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.compare import find_divergence, state_of
 from scopes.merge.conflicts import (
     ConflictRow,
@@ -61,8 +60,6 @@ from scopes.model.message import Position as StatedPosition
 from scopes.result import HIDDEN, INLINE, OMIT_EMPTY, Note, Result, plural
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import BlobChange, ObjectsInMemory, update_tree
-from scopes.store.operations import walk_operations
-from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -404,23 +401,9 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
         raise Refused(text, hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
-        raise Refused(f"conflict {record.id} is resolved already", hint=_resolved_hint(repository, in_progress, record))
+        hint = f"show it: scopes conflicts show {quote(in_progress.conversation)} {quote(record.id[:8])}"
+        raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
-
-
-def _resolved_hint(repository: Repository, in_progress: InProgress, conflict: Conflict) -> str:
-    """Return how to see a resolution, and while its merge or replay is in progress, to undo it or to continue."""
-    if in_progress.kind == HELD:
-        return f"show it: scopes conflicts show {quote(in_progress.conversation)} {quote(conflict.id[:8])}"
-    onward = f"continue: scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --continue"
-    ref = branch_ref(in_progress.conversation, in_progress.branch)
-    for _, operation in walk_operations(repository):
-        for change in operation.changes if operation.kind == "resolve" else ():
-            if change.ref == ref and change.new is not None and repository.has(Oid(change.new)):
-                match read_message(repository, Oid(change.new)).extra.get("conflict"):
-                    case {"id": str(found)} if found == conflict.id:
-                        return f"undo that: scopes undo {quote(operation.id[:8])}, or {onward}"
-    return onward
 
 
 def _read_earlier(

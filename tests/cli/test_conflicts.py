@@ -118,17 +118,7 @@ def test_a_resolved_conflict_is_not_resolved_again(stopped):
     for words in (("resolve", stopped.id, "2", "--take", "target"), ("escalate", stopped.id, "2", "--to", "x")):
         error = stopped.run_refused("conflicts", *words, code=1)
         assert "is resolved already" in error["message"]
-        assert "scopes undo" in error["hint"]
-
-
-def test_the_hint_about_a_resolved_conflict_takes_back_its_resolution_alone(stopped):
-    """It was `scopes undo`, which takes back whatever came last, in any conversation."""
-    stopped.resolve(stopped.decision, "--take", "source")
-    stopped.append("main", "an unrelated note")
-    hint = stopped.run_refused("conflicts", "resolve", stopped.id, "2", "--take", "target", code=1)["hint"]
-    operation = hint.removeprefix("undo that: scopes undo ").partition(",")[0]
-    assert stopped.run("undo", operation, "--json")["target"]["kind"] == "resolve"
-    assert len(stopped.list_conflicts()) == 2
+        assert error["hint"].startswith("show it: scopes conflicts show")
 
 
 def test_a_conflict_that_a_finished_merge_resolved_is_shown_and_not_undone(stopped):
