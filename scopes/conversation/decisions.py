@@ -351,7 +351,7 @@ def withdraw_decision(
             text = reason or f"withdrawn: {topic}: {', '.join(found)}"
             message = plain_message(check_author(author), text, kind="notice")
             message = replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
-            message_id, summary = message.id, f"withdraw the decision on {topic} of {handle}"
+            message_id, summary = message.id, f"withdraw a decision of {handle}"
             oid = append_as_operation(
                 repository,
                 handle.conversation.id,
