@@ -66,7 +66,7 @@ def test_a_request_that_is_closed_while_its_merge_has_stopped_says_so(branches):
     assert branches.run("mr", "show", branches.id, "1", "--json")["in_progress"] == "conflict-resolution/fix-into-main"
     done = branches.run_main("mr", "close", branches.id, "1")
     assert "the merge of fix into main is still in progress on conflict-resolution/fix-into-main" in done.stderr
-    assert f"scopes merge {branches.id} --abort --branch conflict-resolution/fix-into-main" in done.stderr
+    assert f"scopes merge {branches.id}/conflict-resolution/fix-into-main --abort" in done.stderr
 
 
 def test_a_request_shows_the_files_that_both_sides_changed(conversation):

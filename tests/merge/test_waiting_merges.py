@@ -90,7 +90,7 @@ def test_a_conflict_of_two_waiting_merges_is_the_one_that_is_open(repository):
     with pytest.raises(Ambiguous):
         resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL)
     first = resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
-    assert f"scopes merge conv-001 --continue --branch {first.branch}" in seen(first)
+    assert f"scopes merge conv-001/{first.branch} --continue" in seen(first)
     assert resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL).remaining == 0
 
 
