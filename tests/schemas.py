@@ -22,9 +22,9 @@ from scopes.cli.table import TABLE
 from scopes.conversation.log import LogEntry
 from scopes.conversation.show import MessageView
 from scopes.model.message import TYPED_KINDS, payload_key
-from scopes.render.dispatch import render_text
 from scopes.render.fields import find_joined_keys
-from scopes.render.view import PlainView
+from scopes.render.table import render_text
+from scopes.render.view import View
 from tests.render.rendering import document
 from tests.render.results import SAMPLES
 from tests.render.with_options import WithOptions, unwrap
@@ -379,7 +379,7 @@ def find_columns() -> dict[str, tuple[list[str], list[str]]]:
                 continue
             shown, hidden = found.setdefault(document_name(sample, document(sample)), ({}, {}))
 
-            class ColumnView(PlainView):
+            class ColumnView(View):
                 def rows(self, columns, rows, *, title=None, shown=shown, hidden=hidden):  # type: ignore[no-untyped-def]
                     for column in columns:
                         (hidden if column.hidden else shown)[column.field] = None

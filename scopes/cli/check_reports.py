@@ -17,9 +17,9 @@ from scopes.check.check import Checked
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.exporters.atomic_save import write_file
-from scopes.render.dispatch import render_text
 from scopes.render.document import result_line
-from scopes.render.view import PlainView
+from scopes.render.table import render_text
+from scopes.render.view import View
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
 from scopes.secret_scan.clearance import Cleared, without_store
 
@@ -107,10 +107,10 @@ def reported_failures(invocation: Invocation) -> Iterator[None]:
     except ScopesError as error:
         if invocation.environ.get("GITHUB_ACTIONS") == "true":
             if not invocation.wants_data:
-                from scopes.render.reports.github import annotate_failure
+                from scopes.render.reports import annotate_failure
 
                 invocation.stdout.write(annotate_failure(error.message))
-            from scopes.render.reports.markdown import write_failure
+            from scopes.render.reports import write_failure
 
             list(_append(invocation.environ, write_failure(error.message, error.hint)))
         raise
@@ -154,13 +154,13 @@ def _show_in_actions(invocation: Invocation, checked: Checked) -> None:
         invocation.stdout.write(escape_runner_commands(text, as_json=invocation.json))
         return
     token = secrets.token_hex(16)
-    from scopes.render.reports.github import stop_commands
+    from scopes.render.reports import stop_commands
 
     before, after = stop_commands("\n", token).split("\n\n")
     invocation.stdout.write(f"{before}\n")
     invocation.show(checked)
     invocation.stdout.flush()
-    from scopes.render.reports.github import write_github
+    from scopes.render.reports import write_github
 
     invocation.stdout.write(f"{after}{_cleared(write_github(checked)).data.decode()}")
 
@@ -178,11 +178,11 @@ def _capture(invocation: Invocation, checked: Checked) -> str:
 def _render(name: str, checked: Checked) -> str:
     if name == "text":
         text = io.StringIO()
-        render_text(checked, PlainView(text.write))
+        render_text(checked, View(text.write))
         return text.getvalue()
     if name == "json":
         return result_line(checked)
-    write: Callable[..., str] = getattr(import_module(f"scopes.render.reports.{name}"), f"write_{name}")
+    write: Callable[..., str] = getattr(import_module("scopes.render.reports"), f"write_{name}")
     return write(checked, __version__) if name == "sarif" else write(checked)
 
 
@@ -194,7 +194,7 @@ def _render_for_logs(name: str, checked: Checked) -> str:
 
 def _append_summary(environ: Mapping[str, str], checked: Checked) -> Iterator[ScopesError]:
     """Append the report to the summary of the step; yield the error if that fails."""
-    from scopes.render.reports.markdown import write_markdown
+    from scopes.render.reports import write_markdown
 
     yield from _append(environ, write_markdown(checked, _MAX_SUMMARY))
 

@@ -32,7 +32,7 @@ from scopes.history.handles import Scope, resolve_scope
 from scopes.history.names import conversation_ids
 from scopes.importers.formats.base import UNKNOWN_FORMAT
 from scopes.importers.import_sources import ImportOptions
-from scopes.render.progress import progress
+from scopes.render.output import progress
 from scopes.result import Note, plural
 from scopes.store.repository import Repository, empty_store
 

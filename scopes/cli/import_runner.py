@@ -23,7 +23,7 @@ from scopes.importers.found_transcripts import FoundTranscripts, list_transcript
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
-from scopes.render.progress import progress
+from scopes.render.output import progress
 from scopes.result import Note, counted, format_size
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository, empty_store

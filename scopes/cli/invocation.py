@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scopes.cli.table import Command
     from scopes.index.caches import CommitCache
     from scopes.render.output import Output
-    from scopes.render.view_options import ViewOptions
+    from scopes.render.view import ViewOptions
     from scopes.result import Note, Result
     from scopes.secret_scan.clearance import Mode
     from scopes.store.config import Config, Setting

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
-from scopes.render.progress import Meter, progress, shows_progress
+from scopes.render.output import Meter, progress, shows_progress
 
 if TYPE_CHECKING:
     from scopes.cli.invocation import Invocation

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, overload
 
 from scopes.clock import utc
 from scopes.model.encoding import without_none
-from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.view import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result, Stream
 from scopes.sanitize import escape_json
 

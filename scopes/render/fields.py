@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scopes.errors import Invalid
-from scopes.render.dispatch import render_text
 from scopes.render.document import make_document
-from scopes.render.view import Cell, Column, PlainView, plain_text
-from scopes.render.view_options import ViewOptions
+from scopes.render.table import render_text
+from scopes.render.view import Cell, Column, View, ViewOptions, plain_text
 from scopes.result import Result, Stream
 from scopes.sanitize import clean, clean_line
 
@@ -145,7 +144,7 @@ def _pick(
         yield values | {field: columns[number].get(field) or values[field] for field in missing if columns}
 
 
-class _ColumnView(PlainView):
+class _ColumnView(View):
     """Collects the rows of the text form, with those columns that only templates see."""
 
     def __init__(self, options: ViewOptions) -> None:

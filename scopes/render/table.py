@@ -1,4 +1,4 @@
-"""Write a Result as its class describes it: as rows or lines in a pipe, as a table or a sentence on a terminal."""
+"""Write a Result as text: by the function for its class, otherwise as its class describes it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,74 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from scopes.clock import in_seconds, now_nanoseconds
-from scopes.render import view as plain_view
-from scopes.render.color import Style
 from scopes.render.document import keys_of, plain
-from scopes.render.relative_time import ago
-from scopes.render.text.phrases import UNDO_HINT, UNKNOWN_TIME, full_time
-from scopes.render.view import Span, View
+from scopes.render.phrases import UNDO_HINT, UNKNOWN_TIME, ago, full_time
+from scopes.render.view import Column as ViewColumn
+from scopes.render.view import Span, Style, View
 from scopes.result import Column, Lines, Result, format_size, short_id
-from scopes.sanitize import PRESENTATION, clean, clean_line
+from scopes.sanitize import clean, clean_line
+
+# The function for each class of Results, and for its subclasses, as `module.function`.
+VIEWS: dict[str, str] = {
+    "Checked": "check.render_checked",
+    "RuleExplained": "check.render_rule_explained",
+    "RuleTests": "check.render_rule_tests",
+    "RunComparison": "check.render_run_comparison",
+    "BlameList": "conflicts.render_blame_list",
+    "CollaborationReport": "collaborations.render_collaboration_report",
+    "ConflictList": "conflicts.render_conflict_list",
+    "ConflictResolved": "conflicts.render_conflict_resolved",
+    "ConflictView": "conflicts.render_conflict_view",
+    "Budget": "context.render_budget",
+    "Context": "context.render_context",
+    "HistoryBlock": "context.render_history_block",
+    "ContextDifference": "diff.render_context_difference",
+    "ConversationView": "show.render_conversation_view",
+    "Difference": "diff.render_difference",
+    "CommitAccount": "diff.render_commit_account",
+    "ConversationList": "list.render_conversation_list",
+    "Log": "log.render_log",
+    "LogEntry": "log.render_log_entry",
+    "FastForwarded": "merge.render_fast_forwarded",
+    "MergeAborted": "merge.render_aborted",
+    "MergeConflicted": "merge.render_conflicted",
+    "Merged": "merge.render_merged",
+    "UpToDate": "merge.render_up_to_date",
+    "MessageAmended": "show.render_message_amended",
+    "MessageAppended": "show.render_message_appended",
+    "MessageView": "show.render_message_view",
+    "RangeDifference": "diff.render_range_difference",
+    "ReplayAborted": "merge.render_replay_aborted",
+    "ReplayConflicted": "merge.render_replay_conflicted",
+    "ReplayUpToDate": "merge.render_replay_up_to_date",
+    "Replayed": "merge.render_replayed",
+    "Search": "search.render_search",
+    "SearchCoverage": "search.render_search_coverage",
+    "SearchHit": "search.render_search_hit",
+    "UsageStatus": "usage.render_usage_status",
+    "Usage": "usage.render_usage",
+    "Why": "why.render_why",
+    "WhyLines": "why.render_why_lines",
+}
+
+
+def render_text(result: Result, view: View) -> None:
+    """Write a result as text into a view.
+
+    Raises:
+        TypeError: there is no function for its class, and it says nothing about itself.
+    """
+    place = next((VIEWS[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in VIEWS), None)
+    if place is None:
+        write_result(result, view)
+        return
+    module, _, function = place.partition(".")
+    getattr(import_module(f"scopes.render.{module}"), function)(result, view)
+
 
 _ID = re.compile(r"(?<![\w-])(?:[0-9a-f]{40}|[a-z2-7]{26})(?![\w-])")  # which people see shortened
 _MAX_LINES = 20  # of a list on a terminal
@@ -31,7 +88,6 @@ _STATES: dict[str, Style] = {word: style for style, words in _WORDS.items() for 
 _RIGHT = frozenset({"count", "size", "money", "share"})
 _WHOLE = _RIGHT | {"id", "branch", "time", "state"}  # never shortened for want of room
 _WRAPPED = frozenset({"prose", "path"})
-_WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))  # terminals disagree on their widths
 
 
 def write_result(result: Result, view: View) -> None:
@@ -126,10 +182,10 @@ def _draw_rows(columns: Sequence[Column], rows: Iterable[Any], view: View) -> bo
     now = now_nanoseconds()
     cells = [[terminal_cell(value, column, now) for value, column in zip(row, columns, strict=True)]
              for row in _values(columns, rows)]  # fmt: skip
-    inside = [number for number, column in enumerate(columns) if column.form != "below"]
     if not cells or not columns:
         return False
-    view.draw(_table([columns[number] for number in inside], [[row[number] for number in inside] for row in cells]))
+    inside = [n for n, column in enumerate(columns) if column.form != "below" and any(row[n].text for row in cells)]
+    view.rows([_view_column(columns[n]) for n in inside], [[row[n] for n in inside] for row in cells])
     for row in cells:
         for cell, column in zip(row, columns, strict=True):
             if column.form == "below" and cell.text:
@@ -153,14 +209,14 @@ def _write_pipe_rows(columns: Sequence[Column], rows: Iterable[Any], view: View)
     if not seen:
         return
     texts = ([pipe_text(value, c) for value, c in zip(row, seen, strict=True)] for row in _values(seen, rows))
-    heads = [plain_view.Column(each.heading, _STYLES.get(each.form, ""), hidden=each.on == "template") for each in seen]
+    heads = [ViewColumn(each.heading, _STYLES.get(each.form, ""), hidden=each.on == "template") for each in seen]
     view.rows(heads, texts)
 
 
 def _write_lines(result: Result, view: View) -> None:
     """Write a line for each column that has a value: its heading and the value. Texts apart are below."""
     if result.figures and not view.terminal:
-        names = plain_view.Column("Name"), plain_view.Column("Value")
+        names = ViewColumn("Name"), ViewColumn("Value")
         view.rows(names, ((name, pipe_text(value, Column(name))) for name, value in _walk_figures(result.figures)))
         return
     seen = _seen(type(result).columns, view, "terminal" if view.terminal else "pipe")
@@ -170,8 +226,10 @@ def _write_lines(result: Result, view: View) -> None:
     below = [pair for pair in found if pair[0].form in {"body", "lines"}]
     lines = [pair for pair in found if pair not in below]
     if view.terminal:
-        view.draw(_grid([(column.heading, full_time(view, value) if column.form == "time" else
-                          terminal_cell(value, column, now)) for column, value in lines]))  # fmt: skip
+        width = max((len(column.heading) for column, _ in lines), default=0)
+        for column, value in lines:
+            cell = full_time(view, value) if column.form == "time" else terminal_cell(value, column, now)
+            view.hanging(cell, start=(Span(f"{column.heading:<{width}}  ", "heading"),))
     else:
         for column, value in lines:
             view.line(f"{column.heading}: {_joined(value) or pipe_text(value, column)}")
@@ -270,7 +328,7 @@ def terminal_cell(value: Any, column: Column, now: int) -> Span:
         text = _ID.sub(lambda found: short_id(found[0]), text)
     else:
         text = _joined(value) or text
-    return Span((clean if form == "prose" else clean_line)(text).translate(_WITHOUT_PRESENTATION), style)
+    return Span((clean if form == "prose" else clean_line)(text), style)
 
 
 def _below_home(path: str) -> str:
@@ -298,43 +356,9 @@ def _number(value: Any, form: str) -> str:
     return f"{value:,}" if form == "count" else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _table(columns: Sequence[Column], cells: Sequence[Sequence[Span]]) -> Any:
-    """Return a table for a terminal; columns without any value are left out."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    kept = [number for number in range(len(columns)) if any(row[number].text for row in cells)]
-    for number in kept:
-        column = columns[number]
-        table.add_column(
-            Text(column.heading),
-            justify="right" if column.form in _RIGHT else "left",
-            no_wrap=column.form in _WHOLE,
-            overflow="fold" if column.form in _WRAPPED else "ellipsis",
-        )
-    for row in cells:
-        table.add_row(*(_text(row[number], wrap=columns[number].form in _WRAPPED) for number in kept))
-    return table
-
-
-def _grid(lines: Sequence[tuple[str, Span]]) -> Any:
-    """Return names and values below each other."""
-    from rich.table import Table
-
-    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True, style="bold")
-    grid.add_column(overflow="fold")
-    for heading, value in lines:
-        grid.add_row(heading, _text(value, wrap=True))
-    return grid
-
-
-def _text(span: Span, *, wrap: bool) -> Any:
-    """Return a cell, which is wrapped or cut with an ellipsis."""
-    from rich.text import Text
-
-    from scopes.render.terminal import STYLES
-
-    style = STYLES[span.style]
-    return Text(span.text, style) if wrap else Text(span.text, style, overflow="ellipsis", no_wrap=True)
+def _view_column(column: Column) -> ViewColumn:
+    wrapped = column.form in _WRAPPED
+    return ViewColumn(
+        column.heading, align="right" if column.form in _RIGHT else "left", paths=wrapped,
+        flexible=not wrapped and column.form not in _WHOLE,
+    )  # fmt: skip

@@ -22,9 +22,19 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from scopes.render.color import PALETTE, Style
-from scopes.render.view import Cell, Column, Parts, PlainView, Span, View, Write, clean_spans
-from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.view import (
+    DEFAULT_OPTIONS,
+    PALETTE,
+    Cell,
+    Column,
+    Parts,
+    Span,
+    Style,
+    View,
+    ViewOptions,
+    Write,
+    clean_spans,
+)
 from scopes.sanitize import PRESENTATION, clean
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
@@ -80,7 +90,7 @@ _ASCII = str.maketrans(
 _CUT = re.compile(r"…((?:\x1b\[[0-9;]*m)*) {0,2}")
 
 
-class TerminalView(PlainView):
+class TerminalView(View):
     """Writes tables in columns, wraps or cuts text at the width of a terminal, and renders Markdown."""
 
     terminal = True
@@ -192,7 +202,7 @@ class TerminalView(PlainView):
         if boxed:
             self._write_box(table, _cell(title or "", "heading", cut=True))
         else:
-            self.draw(table)
+            self._draw(table)
 
     def _write_box(self, table: Table, title: Text) -> None:
         """Write a table in a box with a title, row by row."""
@@ -234,10 +244,10 @@ class TerminalView(PlainView):
         else:
             document = Markdown("", code_theme=_CODE, hyperlinks=False)  # type: ignore[arg-type]  # Syntax takes a theme
             document.parsed = tokens
-            self.draw(document, indent=indent)
+            self._draw(document, indent=indent)
         self.body(text[end:], indent=indent)
 
-    def draw(self, drawing: RenderableType, *, indent: int = 0) -> None:
+    def _draw(self, drawing: RenderableType, *, indent: int = 0) -> None:
         """Write what rich draws. Texts are cleaned after that, since Markdown decodes entities such as `&#x202e;`."""
         options = self._console.options.update(width=max(self.width - indent, _MIN_WIDTH))
         for line in Segment.split_lines(self._console.render(drawing, options)):

@@ -5,13 +5,86 @@ Renderers pass the meaning of a text (`Style`), not its look. Every method escap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from scopes.render.color import Style, paint
-from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.sanitize import clean, clean_line
+
+Style: TypeAlias = Literal[
+    "", "id", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
+]
+
+# What people wrote is bold, agents are plain, and what is beside the point is dim. The sixteen colors of the terminal
+# follow its theme, light or dark; blue is not used, because it is hard to read on black.
+PALETTE: dict[Style, str] = {
+    "": "",
+    "id": "33",
+    "branch": "32",
+    "agent": "",
+    "human": "1",
+    "time": "2",
+    "dim": "2",
+    "good": "32",
+    "bad": "1;31",
+    "warn": "33",
+    "heading": "1",
+    "active": "1;32",
+    "key": "2",
+}
+
+
+def decide_color(flag: str, environ: Mapping[str, str], *, is_terminal: bool) -> bool:
+    """Return True if output is colored.
+
+    The first that applies decides: `--color`, NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, CLICOLOR=0, a terminal that is
+    not dumb.
+    """
+    if flag in {"always", "never"}:
+        return flag == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if any(environ.get(name, "") not in {"", "0"} for name in ("CLICOLOR_FORCE", "FORCE_COLOR")):
+        return True
+    return environ.get("CLICOLOR") != "0" and is_terminal and not is_dumb(environ)
+
+
+def is_dumb(environ: Mapping[str, str]) -> bool:
+    """Return True if TERM names no terminal or a dumb one."""
+    return environ.get("TERM", "") in {"", "dumb"}
+
+
+def paint(text: str, style: Style) -> str:
+    """Return text with the escape sequences of a style; the text must be safe already."""
+    codes = PALETTE[style]
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes and text else text
+
+
+class ViewOptions(NamedTuple):
+    """The display options of one command. Each is read by the renderers of one verb and ignored by all others."""
+
+    graph: bool = False  # log: draw the branches to the left of the messages
+    oneline: bool = False  # log: one line per message
+    full: bool = False  # log: fold nothing
+    screen: bool = False  # log: only the newest turns that fit a terminal
+    signatures: bool = False  # log: a column with the state of each signature; cat: also if there is none
+    lines: bool = False  # append --jsonl: no hint after each message
+    raw: bool = False  # cat: the stored line of JSON, byte for byte
+    stat: bool = False  # diff: counts only
+    around: bool = False  # search: a column with the offset of each row from its hit
+    show_origin: bool = False  # config list: the level of each value
+    details: bool = False  # show: id, session, directory; usage: prices
+    layout: str = "markdown"  # context: markdown, messages or json
+    explain: bool = False  # context: why each turn and file was kept or dropped
+    stats: bool = False  # context: how much of the budget is used
+    past: bool = False  # list: the list of an earlier time
+    origin: bool = False  # facts show: the cycle that added a fact
+    ended: bool = False  # inbox: a column with what the request of a message has ended by
+    preview: bool = False  # history: also the size of the block
+
+
+DEFAULT_OPTIONS = ViewOptions()
+
 
 Write: TypeAlias = Callable[[str], object]
 
@@ -51,93 +124,12 @@ class Column:
         return self.name.lower().replace(" ", "_")
 
 
-class View(Protocol):
-    """What a text renderer writes to.
+class View:
+    """What a text renderer writes to: here a pipe or a file, where nothing is wrapped or shortened.
 
     `terminal` is True if a person reads the output, `width` and `height` are its columns and lines, `hints` is True if
     next steps are to be suggested, and `options` are the display options of the command.
     """
-
-    terminal: bool
-    width: int
-    height: int
-    hints: bool
-    options: ViewOptions
-
-    def line(self, *parts: str | Span, indent: int = 0) -> None:
-        """Write one line; line breaks inside it become spaces."""
-
-    def cut(self, *parts: str | Span, indent: int = 0) -> None:
-        """Write one line, on a terminal cut at its end with an ellipsis if it is too long."""
-
-    def pair(self, left: Parts, right: Parts, *, at: int | None = None, indent: int = 0) -> None:
-        """Write one line of two parts, of which a terminal cuts the left one so that the right one can be seen.
-
-        The right one follows the left one, or begins `at` least that many cells before the right edge.
-        """
-
-    def sentence(self, *parts: str | Span, indent: int = 0) -> None:
-        """Write one line for people to read; a terminal wraps it between words."""
-
-    def hanging(
-        self,
-        *parts: str | Span,
-        start: Parts = (),
-        hang: int | None = None,
-        indent: int = 0,
-        most: int | None = None,
-    ) -> None:
-        """Write `start` and a text in one line; a terminal wraps the text between words.
-
-        Its further rows are indented by `hang` cells more than the line, by default to below the beginning of the text.
-        There are at most `most` rows.
-        """
-
-    def paragraph(
-        self, text: str, *, start: Parts = (), end: Parts = (), indent: int = 0, style: Style = "", most: int = 1 << 30
-    ) -> bool:
-        """Write text of several lines behind `start`; a terminal shows `end` at the right of the first.
-
-        Return False if it was longer than `most` rows of a terminal, where the rest is left out.
-        """
-
-    def rows(
-        self,
-        columns: Sequence[Column],
-        rows: Iterable[Sequence[Cell]],
-        *,
-        title: str | None = None,
-        boxed: bool = False,
-    ) -> None:
-        """Write a table; the header, the title and the box are shown on a terminal only."""
-
-    def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
-        """Write text of several lines; empty text writes nothing."""
-
-    def markdown(self, text: str, *, indent: int = 0) -> None:
-        """Write Markdown: rendered on a terminal, as its source elsewhere."""
-
-    def aside(self, text: str) -> None:
-        """Write a remark that is not data: a line on a terminal, elsewhere a note on standard error."""
-
-    def exact(self, text: str) -> None:
-        """Write text without wrapping or shortening it; unchanged if the output is not a terminal."""
-
-    def drawn(self, draw: Callable[[View], object], *, width: int | None = None) -> list[str]:
-        """Return the lines that a function writes to a view like this one, for `put`."""
-
-    def put(self, line: str, *before: str | Span) -> None:
-        """Write a line that `drawn` has returned, behind other text."""
-
-    def cells(self, *parts: str | Span) -> int:
-        """Return how many cells of a terminal a line takes."""
-
-    def draw(self, drawing: Any) -> None:
-        """Write what rich draws, such as a table, as wide as the terminal; its texts must be safe already."""
-
-
-class PlainView:
-    """A view for pipes and files: cells separated by tabs, nothing wrapped, nothing shortened."""
 
     terminal = False
     width = 80
@@ -167,19 +159,22 @@ class PlainView:
         self._unchanged = unchanged
 
     def line(self, *parts: str | Span, indent: int = 0) -> None:
-        """Write one line."""
+        """Write one line; line breaks inside it become spaces."""
         self._write(" " * indent + self._cell(parts, "") + "\n")
 
     def cut(self, *parts: str | Span, indent: int = 0) -> None:
-        """Write one line."""
+        """Write one line, on a terminal cut at its end with an ellipsis if it is too long."""
         self.line(*parts, indent=indent)
 
     def pair(self, left: Parts, right: Parts, *, at: int | None = None, indent: int = 0) -> None:  # noqa: ARG002  no edge
-        """Write one line."""
+        """Write one line of two parts, of which a terminal cuts the left one so that the right one can be seen.
+
+        The right one follows the left one, or begins `at` least that many cells before the right edge.
+        """
         self.line(*left, *((" ", *right) if right else ()), indent=indent)
 
     def sentence(self, *parts: str | Span, indent: int = 0) -> None:
-        """Write one line."""
+        """Write one line for people to read; a terminal wraps it between words, with the commands in it whole."""
         self.line(*parts, indent=indent)
 
     def hanging(
@@ -190,7 +185,11 @@ class PlainView:
         indent: int = 0,
         most: int | None = None,  # noqa: ARG002  as `hang`
     ) -> None:
-        """Write one line."""
+        """Write `start` and a text in one line; a terminal wraps the text between words.
+
+        Its further rows are indented by `hang` cells more than the line, by default to below the beginning of the text.
+        There are at most `most` rows.
+        """
         self.line(*start, *parts, indent=indent)
 
     def paragraph(
@@ -203,7 +202,10 @@ class PlainView:
         style: Style = "",
         most: int = 1 << 30,  # noqa: ARG002  all of it
     ) -> bool:
-        """Write the first line behind `start`, and the others below it."""
+        """Write text of several lines behind `start`; a terminal shows `end` at the right of the first.
+
+        Return False if it was longer than `most` rows of a terminal, where the rest is left out.
+        """
         first, _, others = text.removesuffix("\n").partition("\n")
         self.line(*start, Span(first, style), *(("  ", *end) if end else ()), indent=indent)
         self.body(others, indent=indent, style=style)
@@ -217,47 +219,46 @@ class PlainView:
         title: str | None = None,  # noqa: ARG002  seen on a terminal only
         boxed: bool = False,  # noqa: ARG002  as the title
     ) -> None:
-        """Write each row as soon as it is produced."""
+        """Write a table, each row as soon as it is produced, with tabs between its cells.
+
+        The header, the title and the box are shown on a terminal only.
+        """
         for row in rows:
             cells = zip(row, columns, strict=True)
             shown = [self._cell(cell, column.style) for cell, column in cells if not column.hidden]
             self._write("\t".join(shown) + self._end)
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
-        """Write every line without wrapping it."""
+        """Write text of several lines; empty text writes nothing."""
         self._lines(clean(text).removesuffix("\n").split("\n") if text else (), indent, style)
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
-        """Write the source text."""
+        """Write Markdown: rendered on a terminal, as its source elsewhere."""
         self.body(text, indent=indent)
 
     def aside(self, text: str) -> None:
-        """Write the text as a note."""
+        """Write a remark that is not data: a line on a terminal, elsewhere a note on standard error."""
         if self._write_note is not None:
             self._write_note(text)
 
     def exact(self, text: str) -> None:
-        """Write the text, with control characters escaped unless the view is `unchanged`."""
+        """Write text without wrapping or shortening it; unless `unchanged`, control characters are escaped."""
         self._write(text if self._unchanged else clean(text))
 
     def drawn(self, draw: Callable[[View], object], *, width: int | None = None) -> list[str]:  # noqa: ARG002  never wrapped
-        """Return the lines that a function writes."""
+        """Return the lines that a function writes to a view like this one, for `put`."""
         pieces: list[str] = []
-        draw(PlainView(pieces.append, color=self._color, hints=self.hints, options=self.options))
+        draw(View(pieces.append, color=self._color, hints=self.hints, options=self.options))
         return "".join(pieces).split("\n")[:-1]
 
     def put(self, line: str, *before: str | Span) -> None:
-        """Write a line behind other text, without blanks at its end."""
+        """Write a line that `drawn` has returned behind other text, without blanks at its end."""
         start = self._cell(before, "")
         self._write((start + line if line else start.rstrip()) + "\n")
 
     def cells(self, *parts: str | Span) -> int:
-        """Return the number of characters."""
+        """Return how many cells of a terminal a line takes."""
         return len(plain_text(parts))
-
-    def draw(self, drawing: Any) -> None:  # noqa: ARG002  there are rows instead
-        """Refuse: only a terminal shows drawings."""
-        raise TypeError("a pipe has rows, and no drawings")
 
     def _lines(self, clean_lines: Iterable[str], indent: int, style: Style) -> None:
         for line in clean_lines:

@@ -28,7 +28,7 @@ from scopes.history.messages import plain_message
 from scopes.ids import ConversationId
 from scopes.model.message import Author
 from scopes.proposals.review import accept_proposal, apply_proposal, reject_proposal, rollback_proposal
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from scopes.store.config import Setting
 from scopes.store.repository import open_repository
 from scopes.store.transactions import exclusive_write

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from scopes.render.reports.sarif import MAX_RESULTS
+from scopes.render.reports import MAX_RESULTS
 from tests.check.headless_runs import codex_stream, lines
 from tests.check.sessions import run_check, write_session
 from tests.check.test_github_actions import list_commands
@@ -214,7 +214,7 @@ def test_hostile_text_of_an_agent_is_harmless_in_every_report(folder, capsys, mo
 
 
 def test_a_sarif_over_its_limits_keeps_the_most_severe_and_stays_valid(folder, capsys, monkeypatch):
-    monkeypatch.setattr("scopes.render.reports.sarif.MAX_RESULTS", 20)
+    monkeypatch.setattr("scopes.render.reports.MAX_RESULTS", 20)
     steps = [("Bash", {"command": f"npm install a{number}"}, 0) for number in range(40)]
     write_session(folder / "many.jsonl", *steps, ("Bash", {"command": "git push --force"}, 0), session="s2")
     assert run_check(capsys, "many.jsonl", "--report", "sarif=s.sarif")[0] == 1

@@ -14,7 +14,7 @@ from scopes.check.compare import MODES, compare_runs, describe_call
 from scopes.check.policy import Policy
 from scopes.history.activity import Tokens
 from scopes.importers.formats.events import RunEnd
-from scopes.render.dispatch import render_text
+from scopes.render.table import render_text
 from scopes.render.terminal import TerminalView
 from tests.check.made_runs import DENIED, FAILED, OK, edit, make_run, shell, write
 from tests.check.sessions import run_diff, write_session

@@ -15,7 +15,7 @@ from scopes.check.findings import Event, Finding, Verdict
 from scopes.check.fingerprints import with_fingerprints
 from scopes.errors import Invalid
 from scopes.render.document import result_line
-from scopes.render.reports.sarif import write_sarif
+from scopes.render.reports import write_sarif
 from tests.check.made_runs import judge, make_run, shell
 from tests.check.sessions import run_check
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.check.findings import Finding
-from scopes.render.reports.github import write_github
+from scopes.render.reports import write_github
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
 from tests.check.made_runs import checked
 from tests.cli.conversation import Conversation

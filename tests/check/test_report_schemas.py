@@ -16,9 +16,7 @@ import pytest
 from scopes.check.check import CheckedRun
 from scopes.check.policy import parse_policy
 from scopes.check.run import RunSource
-from scopes.render.reports.gitlab import write_gitlab
-from scopes.render.reports.junit import write_junit
-from scopes.render.reports.sarif import MAX_RESULTS, write_sarif
+from scopes.render.reports import MAX_RESULTS, write_gitlab, write_junit, write_sarif
 from tests.check.runs import edit, judge, run_of, shell
 from tests.support.examples import amount
 
@@ -225,7 +223,7 @@ def test_code_flows_are_in_the_order_of_the_run(repository):
 
 
 def test_sarif_keeps_the_most_severe_results_and_states_how_many_were_left_out(repository, monkeypatch):
-    monkeypatch.setattr("scopes.render.reports.sarif.MAX_RESULTS", kept := amount(MAX_RESULTS, 50))
+    monkeypatch.setattr("scopes.render.reports.MAX_RESULTS", kept := amount(MAX_RESULTS, 50))
     checked = judge(repository, run_of(repository, shell("pytest", 1), edit("a.py")))
     (only,) = checked.runs
     verdict = next(each for each in only.verdicts if each.findings)
@@ -240,7 +238,7 @@ def test_sarif_keeps_the_most_severe_results_and_states_how_many_were_left_out(r
 
 
 def test_sarif_is_never_larger_than_the_limit_of_an_upload(repository, monkeypatch):
-    monkeypatch.setattr("scopes.render.reports.sarif.MAX_COMPRESSED", 1000)
+    monkeypatch.setattr("scopes.render.reports.MAX_COMPRESSED", 1000)
     checked = judge(
         repository, run_of(repository, *[edit(f"f{n}.py") for n in range(3)], shell("sudo x"), shell("pytest", 1))
     )

@@ -15,12 +15,21 @@ from scopes.check.findings import Event, Finding, redacted
 from scopes.check.run import RunSource
 from scopes.cli.check_reports import _find_job_file
 from scopes.render.document import result_line
-from scopes.render.reports.common import Row, clean, explain, fenced, list_rows, place_in_repository
-from scopes.render.reports.github import stop_commands, write_github
-from scopes.render.reports.gitlab import write_gitlab
-from scopes.render.reports.junit import write_junit
-from scopes.render.reports.markdown import escape, write_markdown
-from scopes.render.reports.sarif import write_sarif
+from scopes.render.reports import (
+    Row,
+    clean,
+    escape_markup,
+    explain,
+    fenced,
+    list_rows,
+    place_in_repository,
+    stop_commands,
+    write_github,
+    write_gitlab,
+    write_junit,
+    write_markdown,
+    write_sarif,
+)
 from tests.check.made_runs import checked
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
@@ -206,8 +215,8 @@ def test_text_of_an_agent_is_no_markup_in_a_summary(text):
     outside = [*lines[: fences[0]], *lines[fences[-1] + 1 :]]
     assert lines[fences[0]] == f"{lines[fences[-1]]}text"
     assert [line.partition(" ")[0] for line in outside if line and not line.startswith("1 run")] == ["##", "###"]
-    assert not re.search(r"(?<!\\)[`*_\[\]<>#|]", escape(text).replace("\\\\", ""))
-    assert "\n" not in escape(text)
+    assert not re.search(r"(?<!\\)[`*_\[\]<>#|]", escape_markup(text).replace("\\\\", ""))
+    assert "\n" not in escape_markup(text)
 
 
 def test_a_finding_about_a_whole_run_names_the_run():

@@ -8,11 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from scopes.check.policy import Policy
-from scopes.render.reports.github import stop_commands, write_github
-from scopes.render.reports.gitlab import write_gitlab
-from scopes.render.reports.junit import write_junit
-from scopes.render.reports.markdown import write_markdown
-from scopes.render.reports.sarif import write_sarif
+from scopes.render.reports import stop_commands, write_github, write_gitlab, write_junit, write_markdown, write_sarif
 from tests.check.runs import edit, judge, run_of, shell
 
 pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time

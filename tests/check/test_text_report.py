@@ -11,9 +11,9 @@ from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Event, Finding, Verdict
 from scopes.check.run import RunSource
 from scopes.cli.check_runs import with_relative_paths
-from scopes.render.dispatch import render_text
+from scopes.render.table import render_text
 from scopes.render.terminal import TerminalView
-from scopes.render.view import PlainView
+from scopes.render.view import View
 from tests.check.headless_runs import codex_stream
 from tests.check.sessions import run_check, write_session
 from tests.cli.conversation import Conversation
@@ -44,7 +44,7 @@ def checked_runs(count=1, name=PATH):
 
 def text_of(checked, width=None):
     text = StringIO()
-    render_text(checked, PlainView(text.write) if width is None else TerminalView(text.write, width=width, color=False))
+    render_text(checked, View(text.write) if width is None else TerminalView(text.write, width=width, color=False))
     return text.getvalue()
 
 

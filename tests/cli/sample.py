@@ -16,7 +16,7 @@ from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command, Table
-from scopes.render.dispatch import render_text
+from scopes.render.table import render_text
 from scopes.result import Result
 
 HERE = "tests.cli.sample"

@@ -16,7 +16,7 @@ from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new_rename_delete import new
 from scopes.model.message import Author
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from tests.context.building import MARK, built
 from tests.exporters.building import exported
 from tests.render.rendering import document, seen_lines

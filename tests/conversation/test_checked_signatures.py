@@ -17,7 +17,7 @@ from scopes.conversation.verify import (
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import Oid
 from scopes.model.message import Author, Message
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from scopes.store.objects import COMMIT, read_data
 from tests.cli.running import PRODUCT, scopes
 from tests.render.rendering import seen_lines

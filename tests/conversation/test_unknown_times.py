@@ -13,7 +13,7 @@ from scopes.conversation.show import show
 from scopes.conversation.stats import files, stats
 from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.import_sources import import_sources
-from scopes.render.text.phrases import UNKNOWN_TIME
+from scopes.render.phrases import UNKNOWN_TIME
 from tests.importers.reading import source_of
 from tests.render.rendering import document, piped, seen
 from tests.support.store import make_store

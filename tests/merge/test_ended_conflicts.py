@@ -19,7 +19,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.merge import conflicts as conflict_list
 from scopes.model.message import Author
-from scopes.render.relative_time import ago
+from scopes.render.phrases import ago
 from scopes.store.objects import read_commit
 from tests.merge.test_recorded_conflicts import fork
 from tests.render.rendering import seen

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.model.message import Part
 from scopes.model.tools import is_refused, is_shell
-from scopes.render.text.calls import output_of
+from scopes.render.calls import output_of
 from tests.support.tool_calls import REFUSED
 
 

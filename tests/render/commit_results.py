@@ -7,7 +7,7 @@ from dataclasses import replace
 from scopes.code_links.link import CodeLink, Evidence, LinkedTurn
 from scopes.conversation.commits import CommitAccount, CommitRow, ConversationCommits, FileAccount, OtherLine
 from scopes.exporters.commit_notes import TracesNoted
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from tests.render.with_options import WithOptions
 
 _COMMIT, _GONE, _REPLACED = "3f2a" * 10, "9b7d" * 10, "5c01" * 10

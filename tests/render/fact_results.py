@@ -22,7 +22,7 @@ from scopes.facts.list import (
 )
 from scopes.facts.propose import FactProposed, KeyAdded
 from scopes.facts.run import FactRun
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from tests.render.with_options import WithOptions
 
 _CONVERSATION = "conv-001"

@@ -7,7 +7,7 @@ import unicodedata
 
 from hypothesis import strategies as st
 
-from scopes.render.color import PALETTE
+from scopes.render.view import PALETTE
 
 PAYLOADS = (
     "\x1b]52;c;cm0gLXJm\x07",  # OSC 52: write the clipboard

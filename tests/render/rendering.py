@@ -7,12 +7,11 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from scopes.conversation.show import read_drawing, show
-from scopes.render.dispatch import render_text
 from scopes.render.document import result_line
-from scopes.render.mermaid_view import as_mermaid
+from scopes.render.mermaid import as_mermaid
+from scopes.render.table import render_text
 from scopes.render.terminal import TerminalView
-from scopes.render.view import PlainView, View
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import View, ViewOptions
 from scopes.result import Result
 from tests.render.with_options import WithOptions, unwrap
 
@@ -22,7 +21,7 @@ def piped(sample: Result | WithOptions, *, nul: bool = False) -> str:
     pieces: list[str] = []
     end = "\0" if nul else "\n"
     result, options = unwrap(sample)
-    return _render(result, PlainView(pieces.append, end=end, options=options), pieces)
+    return _render(result, View(pieces.append, end=end, options=options), pieces)
 
 
 def seen(sample: Result | WithOptions, width: int = 80, *, color: bool = False, hints: bool = True) -> str:

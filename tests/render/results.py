@@ -137,7 +137,7 @@ from scopes.model.operation import Operation, RefChange, Signature
 from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
 from scopes.proposals.proposal import FieldChange, Proposal
 from scopes.proposals.review import ProposalCreated, ProposalReviewed, ProposalTested, ValueChange
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from scopes.result import Note
 from scopes.search.run import Neighbor, Search, SearchCoverage, SearchHit, TitleHit
 from scopes.search.text import Piece

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from scopes.render.color import PALETTE, Style, decide_color, is_dumb, paint
+from scopes.render.view import PALETTE, Style, decide_color, is_dumb, paint
 
 XTERM = {"TERM": "xterm"}
 

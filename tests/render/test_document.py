@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from scopes.clock import Time
-from scopes.render.dispatch import render_text
 from scopes.render.document import make_document
 from scopes.render.fields import format_rows, reduce_document
-from scopes.render.view import PlainView
-from scopes.render.view_options import DEFAULT_OPTIONS
+from scopes.render.table import render_text
+from scopes.render.view import DEFAULT_OPTIONS, View
 from scopes.result import HIDDEN, INLINE, NULL, OMIT_EMPTY, Column, Result, Stream, named, short_id, shown
 from tests.render.rendering import document, json_text, piped, seen
 
@@ -248,4 +247,4 @@ def test_a_stream_has_a_row_for_each_item():
 
 def test_a_result_that_says_nothing_about_itself_has_no_text():
     with pytest.raises(TypeError, match="Result has no text rendering"):
-        render_text(Result(), PlainView(print))
+        render_text(Result(), View(print))

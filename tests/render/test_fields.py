@@ -11,7 +11,7 @@ from scopes.conversation.log import log
 from scopes.conversation.show import show
 from scopes.render.document import make_document
 from scopes.render.fields import cell_text, find_value, format_rows, reduce_document, walk_rows
-from scopes.render.view_options import DEFAULT_OPTIONS
+from scopes.render.view import DEFAULT_OPTIONS
 from tests.render.commit_results import COMMITS
 from tests.support.history import history, say
 

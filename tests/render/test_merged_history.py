@@ -11,7 +11,7 @@ from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.show import show
 from scopes.model.message import Author
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from tests.render.rendering import document, draw_mermaid, piped, seen_lines
 from tests.render.test_mermaid import MERMAID, parse_with_mermaid, play
 from tests.render.with_options import WithOptions

@@ -10,9 +10,9 @@ from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.conversation.show import read_drawing, show
 from scopes.history.messages import plain_message
 from scopes.model.message import Part
-from scopes.render.dispatch import render_text
-from scopes.render.mermaid_view import Diagram, as_mermaid
-from scopes.render.view import PlainView
+from scopes.render.mermaid import Diagram, as_mermaid
+from scopes.render.table import render_text
+from scopes.render.view import View
 from tests.render.rendering import document, draw_mermaid, piped, seen
 from tests.support.history import history, say
 
@@ -86,7 +86,7 @@ def test_a_diagram_that_mermaid_would_not_draw_comes_with_a_note(view, drawing):
 def test_a_diagram_is_shown_as_it_is(view, drawing):
     diagram = as_mermaid(view, drawing)
     pieces: list[str] = []
-    render_text(diagram, PlainView(pieces.append, unchanged=True))
+    render_text(diagram, View(pieces.append, unchanged=True))
     assert "".join(pieces) == piped(diagram) == seen(diagram, 40) == diagram.text
 
 

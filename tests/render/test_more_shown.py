@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scopes.render.fields import format_rows
-from scopes.render.view_options import DEFAULT_OPTIONS
+from scopes.render.view import DEFAULT_OPTIONS
 from scopes.result import HIDDEN, INLINE, Column, Result, Rows
 from tests.render.rendering import document, piped, seen, seen_lines
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from scopes.render.pager import Pager, PagerClosed, choose_pager
-from scopes.render.stream import OutputStream
+from scopes.render.stream import OutputStream, Pager, PagerClosed, choose_pager
 
 SCREEN = {"COLUMNS": "40", "LINES": "5"}
 LONG = "".join(f"line {number}\n" for number in range(9))

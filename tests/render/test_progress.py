@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from scopes.render.progress import progress
+from scopes.render.output import progress
 from tests.render.hostile import ANY_COLORS, PAYLOADS
 from tests.render.sample import output, written
 

@@ -66,7 +66,7 @@ def test_the_box_fits_a_terminal_of_any_width(terminal, columns):
 
 
 def test_quitting_less_early_is_silent_and_successful(terminal):
-    talk = terminal(80, 5000)
+    talk = terminal(80, 500)
     wait_for_less(talk)
     talk("send-keys", "q")
     talk("wait-for", "done")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.clock import format_time, parse_time
-from scopes.render.relative_time import ago, day_and_minute
+from scopes.render.phrases import ago, day_and_minute
 
 NOW = parse_time("2026-03-01T12:00:00Z")
 SECOND = 1_000_000_000

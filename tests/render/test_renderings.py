@@ -39,7 +39,7 @@ import scopes.tokens
 import scopes.usage
 from scopes.conversation.merge import Merged
 from scopes.conversation.rebase import Replayed
-from scopes.render.dispatch import VIEWS
+from scopes.render.table import VIEWS
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden
 from tests.render.rendering import document, json_text, piped, seen, with_texts
@@ -100,7 +100,7 @@ def test_every_result_has_a_view_or_describes_itself(kind):
     described = kind.columns or kind.sentence is not Result.sentence or kind.answer is not Result.answer
     assert bool(views) != bool(described)
     for module, _, function in (view.partition(".") for view in views):
-        assert callable(getattr(importlib.import_module(f"scopes.render.text.{module}"), function))
+        assert callable(getattr(importlib.import_module(f"scopes.render.{module}"), function))
 
 
 def test_no_two_results_have_the_same_name():
@@ -200,15 +200,15 @@ def test_a_pipe_needs_no_library_of_the_terminal():
     """Only terminals import rich; the start-up budget of `list` and `log` has no room for it."""
     program = """
 import sys
-from scopes.render.dispatch import render_text
-from scopes.render.view import PlainView
+from scopes.render.table import render_text
+from scopes.render.view import View
 from tests.render.results import SAMPLES
 from tests.render.with_options import unwrap
 for noun, results in SAMPLES.items():
     for name, result in results.items():
         if not name.startswith("graph"):
             result, options = unwrap(result)
-            render_text(result, PlainView(lambda text: None, options=options))
+            render_text(result, View(lambda text: None, options=options))
 print({name.partition(".")[0] for name in sys.modules} & {"rich", "markdown_it", "asyncio"} or "none")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ from hypothesis import given
 from scopes.errors import NotFound
 from scopes.render.output import OutputSettings
 from scopes.render.terminal import TerminalView
-from scopes.render.view import Column, PlainView, Span
+from scopes.render.view import Column, Span, View
 from scopes.result import Note
 from tests.render import sample
 from tests.render.hostile import ANY_COLORS, OUR_COLORS, forbidden, hostile_texts
@@ -24,7 +24,7 @@ WAYS = {
     "markdown": lambda view, text: view.markdown(text, indent=2),
 }
 VIEWS = {
-    "plain": lambda write, color: PlainView(write, color=color),
+    "plain": lambda write, color: View(write, color=color),
     "narrow": lambda write, color: TerminalView(write, width=40, color=color),
     "wide": lambda write, color: TerminalView(write, width=200, color=color),
 }

@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.render.terminal import TerminalView
-from scopes.render.view import Column, PlainView, Span, clean_spans, plain_text
+from scopes.render.view import Column, Span, View, clean_spans, plain_text
 from tests.render.hostile import hostile_texts
 
 COLUMNS = [Column("ID", "id"), Column("Last activity", "time", flexible=True)]
 
 
 def written(say, **options):
-    """The text that a PlainView writes when `say` uses it."""
+    """The text that a View writes when `say` uses it."""
     pieces: list[str] = []
-    say(PlainView(pieces.append, **options))
+    say(View(pieces.append, **options))
     return "".join(pieces)
 
 
@@ -51,7 +51,7 @@ def test_a_row_is_written_before_the_next_one_is_made():
         assert pieces == ["a\tb\n"]
         yield ("c", "d")
 
-    PlainView(pieces.append).rows(COLUMNS, rows())
+    View(pieces.append).rows(COLUMNS, rows())
     assert len(pieces) == 2
 
 

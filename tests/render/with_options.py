@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
+from scopes.render.view import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result
 
 

@@ -9,7 +9,7 @@ import pytest
 from scopes.conversation.branch import tag
 from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.import_sources import import_sources
-from scopes.render.text.phrases import UNKNOWN_TIME
+from scopes.render.phrases import UNKNOWN_TIME
 from scopes.search.run import search
 from tests.importers.reading import source_of
 from tests.render.rendering import document, piped, seen

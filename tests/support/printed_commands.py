@@ -68,7 +68,7 @@ SAFE_IN_FILES = {
     ("scopes/cli/check_hook.py", "text"): "prose: `scopes check --hook failed`",
     ("scopes/cli/import_runner.py", "error"): "prose: messages of `scopes acp` wait",
     ("scopes/importers/live_records.py", "session.native_id"): "prose: `scopes acp is recording session`",
-    ("scopes/render/reports/github.py", "_data(message)"): "prose: the title of a report",
+    ("scopes/render/reports.py", "_data(message)"): "prose: the title of a report",
     ("scopes/server/acp/continuation.py", "holder.process"): "prose: another `scopes acp`",
 }
 KEEPING_METHODS = {"join", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "lower", "upper", "replace"}

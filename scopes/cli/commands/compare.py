@@ -11,7 +11,7 @@ from scopes.cli.options import LATEST, Limit, Text, Texts, argument, option
 from scopes.cli.progress import counted
 from scopes.cli.words import find_conversation, names_revision, read_where, replace_head
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 
 if TYPE_CHECKING:
     from scopes.check.compare import RunComparison

@@ -40,7 +40,7 @@ from scopes.conversation.conflicts import (
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.keys import can_have_value, decoded_key
 from scopes.model.conflicts import Position
-from scopes.render.text.conflict_phrases import can_repeat
+from scopes.render.conflicts import can_repeat
 from scopes.result import Note
 from scopes.sanitize import clean, clean_line
 from scopes.store.repository import Repository

@@ -23,7 +23,7 @@ from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
 from scopes.context.request import MODES, new_request
 from scopes.errors import BudgetExhausted, Invalid
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 
 if TYPE_CHECKING:
     from scopes.context.request import Request

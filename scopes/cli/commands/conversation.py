@@ -86,7 +86,7 @@ def list_(
             result = replace(result, copies={each.copy: each.original or "" for each in copies})
     elif not result.conversations and not result.more and not wanted.conditional:
         invocation.add_notes(_note_remotes(invocation))
-    from scopes.render.view_options import ViewOptions
+    from scopes.render.view import ViewOptions
 
     return invocation.show(result, options=ViewOptions(past=invocation.at_operation is not None))
 
@@ -137,7 +137,7 @@ def _list(invocation: Invocation, wanted: ListFilter) -> ConversationList:
     repository = invocation.find_repository()
     if repository is None:
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
-    from scopes.render.progress import progress
+    from scopes.render.output import progress
 
     with progress(invocation.output(), "reading conversations") as on_progress:
         return list_conversations(repository, invocation.index_directory, wanted=wanted, on_progress=on_progress)
@@ -207,7 +207,7 @@ def show(
         )
     except NotFound as error:
         other = _find_other(invocation, what, where, error, signature=show_signature)
-        from scopes.render.view_options import ViewOptions
+        from scopes.render.view import ViewOptions
 
         return invocation.show(other, options=ViewOptions(signatures=show_signature))
     if show_signature:
@@ -215,7 +215,7 @@ def show(
 
         view = with_signatures(repository, view, invocation.cwd)
     if invocation.form == "mermaid":
-        from scopes.render.mermaid_view import as_mermaid
+        from scopes.render.mermaid import as_mermaid
 
         return invocation.show(as_mermaid(view, operations.read_drawing(repository, view)))
     return invocation.show(view)
@@ -320,7 +320,7 @@ def usage(
         prices = configured_prices(invocation.config(optional=True))
         return invocation.show(usage_status(invocation.find_repository(), prices, now_nanoseconds()))
     start, end = parse_window(since, until, now_nanoseconds())
-    from scopes.render.progress import progress
+    from scopes.render.output import progress
 
     request = UsageRequest(
         by=tuple(cast("By", word.strip()) for word in by.split(",")),  # it is checked there

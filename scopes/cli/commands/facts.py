@@ -29,8 +29,8 @@ from scopes.facts.decide import accept, decide, reject
 from scopes.facts.list import list_eligible, list_facts, list_proposed, log_cycles, show_fact
 from scopes.facts.propose import Proposal, add_key, propose
 from scopes.facts.run import RunLimits, run_programs
-from scopes.render.progress import progress
-from scopes.render.view_options import ViewOptions
+from scopes.render.output import progress
+from scopes.render.view import ViewOptions
 
 FactName: TypeAlias = Annotated[str, argument("FACT", "Its id, a unique prefix of it, or KEY/ID")]
 MAX_CONTENT_BYTES = 1_000_000

@@ -22,7 +22,7 @@ from scopes.errors import Invalid, NotFound
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
-from scopes.render.progress import progress
+from scopes.render.output import progress
 from scopes.result import Note
 
 

@@ -17,7 +17,7 @@ from scopes.memory.prune import prune
 from scopes.memory.search import MemoryFilter, search
 from scopes.memory.stats import stats
 from scopes.memory.update import update
-from scopes.render.progress import progress
+from scopes.render.output import progress
 
 
 def memory_update(

@@ -40,7 +40,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.names import complete_message_id
 from scopes.ids import BranchName
 from scopes.model.message import EXAMPLES, Message
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository
 

@@ -20,7 +20,7 @@ from scopes.purge.purge import Places, PurgeDone, PurgePlanned, continue_purge, 
 from scopes.purge.purge_offers import list_purge_offers
 from scopes.purge.retention import list_older
 from scopes.purge.selection import PurgeRequest, pin
-from scopes.render.progress import progress
+from scopes.render.output import progress
 from scopes.result import Note, plural
 
 _SHOWN: Final = 5

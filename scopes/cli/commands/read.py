@@ -27,7 +27,7 @@ from scopes.cli.options import (
 from scopes.cli.progress import counted
 from scopes.cli.words import find_conversation, is_path, names_revision, replace_head, split_messages
 from scopes.errors import Invalid, NotFound
-from scopes.render.view_options import ViewOptions
+from scopes.render.view import ViewOptions
 from scopes.result import Note
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def search(
         from scopes.sync.remote_conversations import search_titles
 
         return invocation.show(search_titles(repository, remote, words, invocation.index_directory, limit=limit))
-    from scopes.render.progress import progress
+    from scopes.render.output import progress
     from scopes.search.run import search as run_search
 
     conversation, slash, branch = (where or "").partition("/")

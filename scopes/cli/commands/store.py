@@ -161,7 +161,7 @@ def config(
       scopes config scopes.summarizer --unset
     """
     from scopes.conversation.store import get_setting, list_settings, set_setting
-    from scopes.render.view_options import ViewOptions
+    from scopes.render.view import ViewOptions
     from scopes.store.config import is_read_from_store
 
     if key is None:

@@ -1,1 +1,0 @@
-"""Renderers of Results as text, one module per noun (see scopes/render/dispatch.py)."""
