@@ -184,6 +184,11 @@ class MergeAborted(Result):
     active_branch: BranchName
     operation: OperationId
 
+    @property
+    def sentence(self) -> str:
+        """Which branch is active now."""
+        return f"aborted the merge in {self.conversation}; the active branch is {self.active_branch}"
+
 
 KIND = "merge"
 _MOVING: frozenset[type[Result]] = frozenset({FastForwarded, Merged})

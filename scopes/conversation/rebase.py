@@ -52,7 +52,7 @@ from scopes.merge.resolve import Policy, read_policy, with_earlier
 from scopes.model.conflicts import Conflict, number_conflicts
 from scopes.model.conversation import BranchEntry, branch_id
 from scopes.model.encoding import without_none
-from scopes.result import Note, Result, plural
+from scopes.result import Lines, Note, Result, counted, plural, short_id
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit, Objects, read_commit
 from scopes.store.packs import bulk_objects
@@ -60,6 +60,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 REBASE, CHERRY_PICK = "rebase", "cherry-pick"
+_LISTED = 20  # messages of a dry run on a terminal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,21 @@ class _ReplayResult(Result):
     dry_run: bool = False
     operation: OperationId | None = None
     others: OthersInProgress = NO_OTHERS
+
+    @property
+    def place(self) -> str:
+        """The conversation and the branch that gets the messages, as people see them."""
+        return f"{self.conversation}/{self.moved_branch}"
+
+    @property
+    def answer(self) -> str:
+        """The branch that gets the messages."""
+        return self.moved_branch
+
+    @property
+    def remark(self) -> Lines:
+        """What a dry run found."""
+        return self.sentence if self.dry_run else ""
 
     @property
     def outcome(self) -> str:
@@ -123,6 +139,13 @@ class _ReplayResult(Result):
 class ReplayUpToDate(_ReplayResult):
     """Nothing was to be done."""
 
+    @property
+    def sentence(self) -> str:
+        """What the branch has already."""
+        if self.kind == REBASE:
+            return f"{self.place} is already based on {self.onto}"
+        return f"{self.place} already has these messages"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed(_ReplayResult):
@@ -132,6 +155,29 @@ class Replayed(_ReplayResult):
     def outcome(self) -> str:
         """`result` in the JSON."""
         return "rebased" if self.kind == REBASE else "picked"
+
+    @property
+    def sentence(self) -> list[str]:
+        """How many messages were replayed, and where; of a dry run, with their old and new commits."""
+        count, resolved = counted(len(self.replayed), "message"), len(self.conflicts)
+        if self.kind == REBASE:
+            rebased = f"{self.place} would be rebased" if self.dry_run else f"rebased {self.place}"
+            lines = [f"{rebased} onto {self.onto}: {count}"]
+        else:
+            lines = [
+                f"{count} would be picked onto {self.place}" if self.dry_run else f"picked {count} onto {self.place}"
+            ]
+        rewrites = self.replayed if self.dry_run else ()
+        lines += [
+            f"    {short_id(each.id)}  {short_id(each.old)} → {short_id(each.new)}" for each in rewrites[:_LISTED]
+        ]
+        lines += [f"    … and {len(rewrites) - _LISTED:,} more"] if len(rewrites) > _LISTED else []
+        return [*lines, f"  resolved: {counted(resolved, 'conflict')}"] if resolved else lines
+
+    @property
+    def remark(self) -> str:
+        """What a dry run found."""
+        return self.sentence[0] if self.dry_run else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +215,11 @@ class ReplayAborted(Result):
     branch: BranchName
     active_branch: BranchName
     operation: OperationId
+
+    @property
+    def sentence(self) -> str:
+        """Which branch is active now."""
+        return f"aborted the {self.kind} in {self.conversation}; the active branch is {self.active_branch}"
 
     def document(self) -> dict[str, object]:
         """Return the deleted branch and the active one."""

@@ -14,7 +14,6 @@ from scopes.model.conflicts import ENDED
 from scopes.model.message import MESSAGES, list_support
 from scopes.render.phrases import (
     SHORT_ID_LENGTH,
-    UNDO_HINT,
     author,
     identifier,
     short_time,
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 
     from scopes.conversation.changes import BlameList, BlameRow
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
-    from scopes.conversation.merge import MergeAborted, MergeConflicted
-    from scopes.conversation.rebase import ReplayAborted, ReplayConflicted
+    from scopes.conversation.merge import MergeConflicted
+    from scopes.conversation.rebase import ReplayConflicted
     from scopes.ids import BranchName
     from scopes.merge.conflicts import ConflictRow
     from scopes.merge.files import FileComparison
@@ -272,15 +271,6 @@ def write_conflict_notes(view: View, what: str, result: MergeConflicted | Replay
             f"resolve each: scopes conflicts resolve {quote(conversation)} {quote(first)} --take source --continue"
         )
         view.aside(f"or abort: scopes {quote(kind)} {quote(_place(result))} --abort")
-
-
-def write_aborted(view: View, result: MergeAborted | ReplayAborted, kind: str) -> None:
-    """Write which branch is active; in a pipe nothing, as git does."""
-    if view.terminal:
-        view.sentence(
-            f"aborted the {kind} in {result.conversation}; the active branch is ", Span(result.active_branch, "active")
-        )
-        write_hint(view, UNDO_HINT)
 
 
 def _write_conflict(view: View, number: int, conflict: Conflict, sides: tuple[str, str]) -> None:

@@ -5,26 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.conflicts import (
-    MAX_LINES,
-    write_aborted,
     write_conflict_notes,
     write_files,
-    write_more,
     write_next_commands,
     write_open_conflicts,
     write_resolution_branch,
     write_resolved,
 )
-from scopes.render.phrases import SHORT_ID_LENGTH, UNDO_HINT, identifier, write_hint, write_outcome, write_preview
+from scopes.render.phrases import SHORT_ID_LENGTH, UNDO_HINT, identifier, write_hint, write_outcome
 from scopes.render.view import Column, Span, View
 from scopes.result import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
-    from scopes.conversation.rebase import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
-    from scopes.merge.replay import Rewrite
+    from scopes.conversation.merge import FastForwarded, MergeConflicted, Merged, MergeOutcome, UpToDate
+    from scopes.conversation.rebase import ReplayConflicted, ReplayOutcome
 
 _PREVIEW = tuple(map(Column, ("Result", "Conversation", "Target", "Source", "Messages", "Conflicts")))
 
@@ -94,11 +88,6 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         write_next_commands(view, result, "merge")
 
 
-def render_aborted(result: MergeAborted, view: View) -> None:
-    """Write which branch is active; in a pipe nothing."""
-    write_aborted(view, result, "merge")
-
-
 def _write_preview(outcome: str, result: MergeOutcome, view: View, *sentence: str | Span) -> None:
     """Write what a merge would do; in a pipe a row, and the sentence as a note."""
     if view.terminal:
@@ -129,39 +118,6 @@ def _source(result: MergeOutcome) -> Span:
     return Span(result.source, "branch")
 
 
-def render_replay_up_to_date(result: ReplayUpToDate, view: View) -> None:
-    """Write that there was nothing to replay."""
-    write = write_preview if result.dry_run else write_outcome
-    if result.kind == "rebase":
-        write(view, result.moved_branch, _branch(result), " is already based on ", _base(result))
-    else:
-        write(view, result.moved_branch, _branch(result), " already has these messages")
-
-
-def render_replayed(result: Replayed, view: View) -> None:
-    """Write how many messages were replayed, and where; a dry run lists them with their old and new commits."""
-    count = counted(len(result.replayed), "message")
-    words: tuple[str | Span, ...]
-    match result.kind, result.dry_run:
-        case "rebase", False:
-            words = "rebased ", _branch(result), " onto ", _base(result), f": {count}"
-        case "rebase", _:
-            words = _branch(result), " would be rebased onto ", _base(result), f": {count}"
-        case _, False:
-            words = f"picked {count} onto ", _branch(result)
-        case _:
-            words = f"{count} would be picked onto ", _branch(result)
-    write = write_preview if result.dry_run else write_outcome
-    write(view, result.moved_branch, *words)
-    if not view.terminal:
-        return
-    if result.dry_run:
-        _write_rewrites(view, result.replayed)
-    write_resolved(view, result.conflicts, listed=False)
-    if result.operation is not None:
-        write_hint(view, "undo with: scopes undo")
-
-
 def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
     """Write at which message it stopped, the conflicts, and the commands to continue."""
     number = counted(sum(conflict.status != "resolved" for conflict in result.conflicts), "conflict")
@@ -187,21 +143,9 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
         write_next_commands(view, result, result.kind)
 
 
-def render_replay_aborted(result: ReplayAborted, view: View) -> None:
-    """Write which branch is active; in a pipe nothing."""
-    write_aborted(view, result, result.kind)
-
-
 def _branch(result: ReplayOutcome) -> Span:
     return Span(f"{result.conversation}/{result.moved_branch}", "branch")
 
 
 def _base(result: ReplayOutcome) -> Span:
     return Span(result.onto or "", "branch")
-
-
-def _write_rewrites(view: View, moved: Sequence[Rewrite]) -> None:
-    for rewrite in moved[:MAX_LINES]:
-        old, new = identifier(view, rewrite.old), identifier(view, rewrite.new)
-        view.line(identifier(view, rewrite.id), "  ", old, " → ", new, indent=4)
-    write_more(view, len(moved))

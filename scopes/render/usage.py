@@ -1,4 +1,4 @@
-"""Show what model answers have used: a table with bars, rows in a pipe, and the line of a status bar."""
+"""Show what model answers have used: a table with bars, and rows in a pipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scopes.usage.prices import format_money, shorten
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scopes.usage.usage import Spent, Usage, UsageRow, UsageStatus
+    from scopes.usage.usage import Usage, UsageRow
 
 _BAR_WIDTH: Final = 70  # cells of a terminal from which there are bars
 _BAR: Final = 12  # cells of the longest bar
@@ -103,18 +103,3 @@ def _piped_row(row: UsageRow) -> list[str]:
     money = "" if row.cost_micros is None else f"{row.cost_micros // _MILLION}.{row.cost_micros % _MILLION:06d}"
     names = [row.period, *(getattr(row, name) for name in _NAMES)]
     return [*(name or "" for name in names), *(str(getattr(row, name)) for name in _COUNTS), money, str(row.unpriced)]
-
-
-def render_usage_status(result: UsageStatus, view: View) -> None:
-    """Write one line: what was used today, in 7 and in 30 days, and the model of the newest answer."""
-    spans = (("today", result.today), ("7 days", result.week), ("30 days", result.month))
-    parts = [f"{name} {_describe(spent, result.currency)}" for name, spent in spans]
-    view.line(" · ".join([*parts, *([result.model] if result.model else [])]))
-
-
-def _describe(spent: Spent, currency: str) -> str:
-    """Return money and tokens; only the tokens if no price is known."""
-    tokens = f"{shorten(spent.tokens)} tokens"
-    if spent.cost_micros is None:
-        return tokens
-    return f"{format_money(spent.cost_micros, currency)}{'+' if spent.unpriced else ''} ({tokens})"

@@ -34,7 +34,7 @@ from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Objects
 from scopes.store.projects import Project, find_project_names
 from scopes.store.repository import Repository
-from scopes.usage.prices import INCOMPLETE, SIZES, UNITS, Amounts, PriceTable
+from scopes.usage.prices import INCOMPLETE, SIZES, UNITS, Amounts, PriceTable, format_money, shorten
 
 By: TypeAlias = Literal["day", "week", "month", "model", "agent", "project", "conversation"]
 PERIODS: Final = ("day", "week", "month")
@@ -426,6 +426,13 @@ class Spent(NamedTuple):
     cost_micros: int | None
     unpriced: int
 
+    def describe(self, currency: str) -> str:
+        """Return money and tokens; only the tokens if no price is known."""
+        tokens = f"{shorten(self.tokens)} tokens"
+        if self.cost_micros is None:
+            return tokens
+        return f"{format_money(self.cost_micros, currency)}{'+' if self.unpriced else ''} ({tokens})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageStatus(Result):
@@ -436,6 +443,13 @@ class UsageStatus(Result):
     week: Spent
     month: Spent
     model: str | None = None
+
+    @property
+    def answer(self) -> str:
+        """The line of a status bar: `today $6.41 (214k tokens) · 7 days ...`, and the model."""
+        spans = (("today", self.today), ("7 days", self.week), ("30 days", self.month))
+        parts = [f"{name} {spent.describe(self.currency)}" for name, spent in spans]
+        return " · ".join([*parts, *([self.model] if self.model else [])])
 
 
 def usage_status(repository: Repository | None, prices: PriceTable, now: int) -> UsageStatus:
