@@ -51,6 +51,19 @@ class Use(NamedTuple):
     new: int
 
 
+class RunSide(NamedTuple):
+    """What one of the runs was asked, who did it, and its last answer; None if that is unknown."""
+
+    prompt: str | None = None
+    agent: str | None = None
+    models: tuple[str, ...] = ()
+    last_answer: str | None = None
+    conversation: str | None = None
+
+
+_UNKNOWN = RunSide()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparison(Result):
     """Two runs side by side; a call counts with its arguments, the workspace in them replaced by `.`.
@@ -76,6 +89,8 @@ class RunComparison(Result):
     tests_new: tuple[str, ...]
     faults_old: tuple[str, ...] = ()
     faults_new: tuple[str, ...] = ()
+    about_old: RunSide = _UNKNOWN
+    about_new: RunSide = _UNKNOWN
 
     @property
     def is_broken(self) -> bool:
@@ -137,6 +152,21 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
         tests_new=tests[1],
         faults_old=faults[0],
         faults_new=faults[1],
+        about_old=_describe_run(first),
+        about_new=_describe_run(second),
+    )
+
+
+def _describe_run(run: Run) -> RunSide:
+    prompt = next((text.text for text in run.texts if text.author_kind == "human" and text.text.strip()), None)
+    agent = next((text.author for text in run.texts if text.author_kind == "agent"), None)
+    last = run.final_text
+    return RunSide(
+        prompt=None if prompt is None else _shown(prompt),
+        agent=agent,
+        models=run.models,
+        last_answer=None if last is None else _shown(last.text),
+        conversation=run.conversation,
     )
 
 

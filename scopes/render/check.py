@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.check.findings import LEVELS, how_it_ended
-from scopes.render.phrases import SHORT_ID_LENGTH
-from scopes.render.view import Column, Span, View
+from scopes.render.phrases import SHORT_ID_LENGTH, format_duration, write_hint
+from scopes.render.view import Cell, Column, Span, View
 from scopes.result import counted
+from scopes.usage.prices import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from scopes.check.check import Checked, CheckedRun
-    from scopes.check.compare import RunComparison, Use
+    from scopes.check.compare import Amount, RunComparison
     from scopes.check.explain import RuleExplained
     from scopes.check.findings import Finding
     from scopes.check.rule_tests import RuleTests
@@ -26,6 +28,10 @@ _LEVEL = len("unknown")
 _MAX_SAME = 3  # rules that are unknown for the same reason and have a line each
 _ORDER: dict[str, int] = {level: number for number, level in enumerate(LEVELS)}
 _RESULTS: dict[str, Style] = {"fail": "bad", "todo": "warn", "pass": "good"}
+_COMPARED = tuple(map(Column, ("Table", "Name", "Old", "New")))
+_TEST_SIGNS: dict[str, tuple[str, Style]] = {
+    "passed": ("✓", "good"), "failed": ("✗", "bad"), "unknown": ("?", "warn")
+}  # fmt: skip
 _SIGNS: dict[str, Style] = {"-": "bad", "+": "good", "@": "dim"}
 _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
@@ -230,42 +236,94 @@ def render_rule_tests(result: RuleTests, view: View) -> None:
 
 
 def render_run_comparison(result: RunComparison, view: View) -> None:
-    """Write the numbers of both runs, what they used differently, and the calls as a diff."""
-    view.line(Span("- ", "bad"), result.old)
-    view.line(Span("+ ", "good"), result.new)
-    _write_table("Number", [(each.name, _amount(each.old), _amount(each.new)) for each in result.amounts], view)
+    """Write both runs side by side; in a pipe their numbers, and their calls as a diff."""
+    if not view.terminal:
+        _write_comparison(result, view)
+        return
+    columns = (Column("", "key"), Column(result.old, flexible=True), Column(result.new, flexible=True),
+               Column("", "dim", align="right"))  # fmt: skip
+    rows = [row for row in _side_by_side(result) if any(cell not in {"", "?"} for cell in row[1:])]
+    view.rows(columns, rows)
+    for fault, name in (*((each, result.old) for each in result.faults_old),
+                        *((each, result.new) for each in result.faults_new)):  # fmt: skip
+        view.sentence(Span(f"✗ {name} has no good end: ", "bad"), fault)
+    view.line()
+    calls = f"{counted(len(result.only_old), 'call')} only in the first, {len(result.only_new)} only in the second"
+    word = Span("They differ", "warn") if result.differs else Span("They do not differ", "good")
+    view.sentence(word, f" ({result.mode}): {calls}")
+    view.sentence(Span(f"not compared: {result.not_compared}", "dim"))
+    one, two = result.about_old.conversation, result.about_new.conversation
+    if one and two:
+        write_hint(view, f"step by step: scopes diff {quote(one)} {quote(two)} --steps")
+    else:
+        for line in result.order:
+            view.sentence(Span(line, _SIGNS.get(line[:1], "")))
+
+
+def _side_by_side(result: RunComparison) -> Iterator[tuple[Cell, ...]]:
+    """Yield the rows of a terminal: a name, a cell for each run, and how much more the second has."""
+    one, two = result.about_old, result.about_new
+    amounts = {each.name: each for each in result.amounts}
+    yield "prompt", one.prompt or "", two.prompt or "", ""
+    yield "agent, model", *(", ".join(filter(None, (each.agent, *each.models))) for each in (one, two)), ""
+    for name, title, write in (
+        ("seconds", "time", format_duration), ("cost in USD", "cost", "${:,.2f}".format),
+        ("input tokens", "input tokens", _tokens), ("output tokens", "output tokens", _tokens),
+        ("calls", "calls", "{:,}".format), ("failed calls", "failed", "{:,}".format),
+        ("denied calls", "refused", "{:,}".format),
+    ):  # fmt: skip
+        amount = amounts.get(name)
+        if amount is not None and (amount.old or amount.new):
+            yield title, *("?" if each is None else write(each) for each in amount[1:]), _more(amount, write)
+    yield "tests", _last_test(result.tests_old), _last_test(result.tests_new), ""
+    files = [use for use in result.files if use.old or use.new]
+    yield "files", *(str(sum(bool(use[side]) for use in files)) for side in (1, 2)), ""
+    both = ", ".join(use.name for use in files if use.old and use.new)
+    yield "  both", both, both, ""
+    only = [", ".join(use.name for use in files if use[side] and not use[3 - side]) for side in (1, 2)]
+    yield "  one side", *only, ""
+    yield "last answer", one.last_answer or "", two.last_answer or "", ""
+
+
+def _tokens(number: float) -> str:
+    return shorten(int(number))
+
+
+def _more(amount: Amount, write: Callable[[float], str]) -> Span:
+    """Return how much more the second run has; it is green if it has less."""
+    if amount.old is None or amount.new is None or amount.old == amount.new:
+        return Span("")
+    more = amount.new - amount.old
+    return Span(f"{'+' if more > 0 else '-'}{write(abs(more))}", "good" if more < 0 else "dim")
+
+
+def _last_test(results: Sequence[str]) -> Span:
+    """Return how the last test run ended, and how many there were."""
+    if not results:
+        return Span("none ran", "dim")
+    sign, style = _TEST_SIGNS[results[-1]]
+    return Span(f"{sign} {results[-1]}" + (f", the last of {len(results)}" if len(results) > 1 else ""), style)
+
+
+def _write_comparison(result: RunComparison, view: View) -> None:
+    """Write the numbers of both runs, what they used differently, and the calls as a diff, for a pipe."""
+    view.line("- ", result.old)
+    view.line("+ ", result.new)
+    rows = [("number", each.name, _amount(each.old), _amount(each.new)) for each in result.amounts]
+    view.rows(_COMPARED, rows)
     for name, tests in (("old run", result.tests_old), ("new run", result.tests_new)):
-        view.sentence(Span(f"tests of the {name}: ", "dim"), ", ".join(tests) or "none ran")
+        view.line(f"tests of the {name}: ", ", ".join(tests) or "none ran")
     for name, faults in (("old run", result.faults_old), ("new run", result.faults_new)):
         for fault in faults:
-            view.sentence(Span(f"the {name} has no good end: ", "bad"), fault)
-    for name, uses in (("Tool", result.tools), ("File written", result.files), ("Command", result.commands)):
-        _write_uses(name, uses, view)
+            view.line(f"the {name} has no good end: ", fault)
+    for name, uses in (("tool", result.tools), ("file written", result.files), ("command", result.commands)):
+        view.rows(_COMPARED, [(name, use.name, str(use.old), str(use.new)) for use in uses if use.old != use.new])
     for line in result.order:
-        view.sentence(Span(line, _SIGNS.get(line[:1], "")))
-    word = Span("different", "bad") if result.differs else Span("equal", "good")
-    view.sentence(
-        word,
-        f" ({result.mode}): {counted(len(result.only_old), 'call')} only in the old run, "
-        f"{len(result.only_new)} only in the new one{'; the new run has no good end' if result.is_broken else ''}",
-    )
-    view.sentence(Span(f"not compared: {result.not_compared}", "dim"))
-
-
-def _write_uses(name: str, uses: Iterable[Use], view: View) -> None:
-    """Write a table of what the runs used differently often; nothing if there is none."""
-    rows = [(use.name, str(use.old), str(use.new)) for use in uses if use.old != use.new]
-    if rows:
-        _write_table(name, rows, view)
-
-
-def _write_table(name: str, rows: Sequence[tuple[str, str, str]], view: View) -> None:
-    """Write a table of both runs; in a pipe, which has no headings, each row begins with the name of the table."""
-    columns = (Column(name, "key", flexible=True), Column("Old", align="right"), Column("New", align="right"))
-    if view.terminal:
-        view.rows(columns, rows)
-    else:
-        view.rows((Column("Table"), *columns), [(name.lower(), *row) for row in rows])
+        view.line(line)
+    calls = f"{counted(len(result.only_old), 'call')} only in the old run, {len(result.only_new)} only in the new one"
+    broken = "; the new run has no good end" if result.is_broken else ""
+    view.line(f"{'different' if result.differs else 'equal'} ({result.mode}): {calls}{broken}")
+    view.line(f"not compared: {result.not_compared}")
 
 
 def _amount(value: float | None) -> str:

@@ -14,7 +14,7 @@ from scopes.agents.received import InboxEntry, ReceivedMessage
 from scopes.agents.register import AgentChanged
 from scopes.agents.send import Routed
 from scopes.check.check import Checked, CheckedRun
-from scopes.check.compare import Amount, RunComparison, Use
+from scopes.check.compare import Amount, RunComparison, RunSide, Use
 from scopes.check.explain import ParameterRow, RuleExplained, RuleList, RuleRow
 from scopes.check.findings import Event, Verdict
 from scopes.check.findings import Finding as CheckFinding
@@ -956,6 +956,8 @@ COMPARED = RunComparison(
     order=("@@ -1,2 +1,2 @@", " Bash: pytest -q", "-Bash: git push", "+Edit {\"file_path\": \"./src/app.py\"}"),
     only_old=("Bash: git push",), only_new=('Edit {"file_path": "./src/app.py"}',),
     tests_old=(), tests_new=("failed", "passed"),
+    about_old=RunSide("add a test for resume", "claude", ("opus-4-6",), "Two tests still fail because of the clock."),
+    about_new=RunSide("add a test for resume", "codex", ("gpt-5.4",), "All tests pass.", "conv-042"),
 )  # fmt: skip
 ACP_FAILED = AgentSessions(
     agent="gemini", sessions=2, new=2, resumed=0, loaded=0, forked=0, injected=1, failures={"load-failed": 1},
