@@ -11,6 +11,7 @@ from tests.render.results import SAMPLES
 @pytest.mark.every_case("a golden file that is not compared goes stale")
 @pytest.mark.parametrize("noun", SAMPLES)
 def test_every_document_matches_its_golden_file(noun, golden):
+    """S1-20, S1-29, S4-9, S4-11, S4-12, S4-48, S4-49, S4-53, S4-54, S4-57: the keys that scripts rely on."""
     documents = {}
     for name, result in SAMPLES[noun].items():
         made = document(result)
