@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from scopes.importers.formats.base import Format, Source
@@ -42,6 +43,7 @@ _UNIQUE_LENGTH = 16  # a shorter id is rarely unique across files
 _MAX_MEMBER = 4096  # characters of a member of the object around a list that is kept
 _TIMES = ("timestamp", "created_at")
 _FOREIGN_FIELDS = frozenset({"ts", "modelInfo", "messageId"})  # of messages of Cline and Roo Code; the last of Amp
+_JUDGED = 20  # messages at the beginning of a list that show whose it is
 _FOREIGN_TEXT = "<environment_details>"  # begins a text of Cline and Roo Code in a prompt
 _FOREIGN_BLOCKS = frozenset({"tool_use", "tool_result", "thinking"})  # of the Anthropic API, which these programs write
 _REASONING = ("reasoning_content", "reasoning")
@@ -66,8 +68,8 @@ def _is_known(found: ObjectList) -> bool:
     """Return True for a whole list without elements, or one with a role and nothing that another program writes."""
     if not found.elements:
         return found.found and found.complete
-    values = list(found.values())
-    return any(isinstance(value.get("role"), str) for value in values) and not any(map(_is_foreign, values))
+    has_role = any(isinstance(value.get("role"), str) for value in found.values())
+    return has_role and not any(map(_is_foreign, islice(found.values(), _JUDGED)))
 
 
 def _is_foreign(value: Mapping[str, Any]) -> bool:

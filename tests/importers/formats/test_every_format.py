@@ -109,3 +109,25 @@ def test_the_original_bytes_come_back_and_a_second_import_writes_nothing(tmp_pat
     assert count_objects(store) == before
     found = b"".join(export(store, conversation_ids(store)[0], format_name="original").pieces)
     assert found == path.read_bytes()
+
+
+FOREIGN = {
+    "factory droid": [
+        {"type": "session_start", "id": "c3", "title": "fix", "version": 2, "cwd": "/home/dev/shop"},
+        {"type": "message", "id": "1", "timestamp": "2026-09-10T08:00:01Z", "message": {"role": "user", "content": [{"type": "text", "text": "x"}]}, "parentId": None},
+    ],
+    "antigravity": [{"step_index": 0, "source": "USER_EXPLICIT", "type": "USER_INPUT", "status": "DONE", "created_at": "2026-09-10T08:00:00Z", "content": "x"}],
+    "copilot chat": [{"version": 3, "sessionId": "b6", "requests": [{"requestId": "r", "timestamp": 1789027200123, "message": {"text": "x"}, "response": [{"value": "y"}]}]}],
+    "copilot chat lines": [
+        {"kind": 0, "v": {"version": 3, "sessionId": "50", "requests": []}},
+        {"kind": 2, "k": ["requests"], "v": [{"requestId": "r", "message": {"text": "x"}, "response": [{"value": "y"}]}]},
+    ],
+    "roo code messages": [[{"ts": 1789027200123, "type": "say", "say": "text", "text": "add a test"}]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", FOREIGN)
+def test_the_sessions_of_programs_that_are_not_known_are_not_read_as_those_of_others(program):
+    """A file that is read wrongly is worse than one that is not read."""
+    with pytest.raises(CannotImport, match="unknown format"):
+        choose_format(FORMATS, bytes_source(lines(FOREIGN[program])))
