@@ -192,7 +192,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             titled = head._replace(subject=subject_of(head, message))
             rows.append(DecisionRow(topic=topic, decision=decision, head=titled, current=current, branches=branches))
     ends = _Withdrawals(repository, tip, scope.tips.values(), rows, notices)
-    found = tuple(replace(row, withdrawn=ends.include(row)) for row in rows)
+    found = tuple(replace(row, withdrawn=ends.include(row)) for row in _in_one_spelling(rows))
     return DecisionList(
         conversation=scope.conversation,
         decisions=found,
@@ -205,6 +205,15 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             for each in disputed
         ),
     )
+
+
+def _in_one_spelling(rows: Sequence[DecisionRow]) -> Iterator[DecisionRow]:
+    """Yield rows; of a decision in effect that was stated in several spellings of its topic only the last one."""
+    spellings: dict[str, set[str]] = {}
+    for row in rows:
+        spellings.setdefault(row.key, set()).add(row.topic)
+    last = {row.key: row for row in rows if row.current}
+    yield from (row for row in rows if not row.current or len(spellings[row.key]) == 1 or row is last[row.key])
 
 
 class _Claims:

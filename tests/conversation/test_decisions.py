@@ -147,6 +147,15 @@ def test_a_decision_withdrawn_on_another_branch_is_in_effect_on_the_active_one(r
     assert states(repository) == [("sqlite", "in-effect"), ("redis", "withdrawn")]
 
 
+def test_one_decision_in_two_spellings_is_one_row_in_the_later_one(repository):
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "Database", "SQLite", where="conv-001/main")
+    decide(repository, "database ", "SQLite", where="conv-001/fix")
+    merge(repository, "conv-001", "fix", target="main")
+    found = decisions(repository, "conv-001/main").decisions
+    assert [(row.topic, row.state) for row in found] == [("database ", "in-effect")]
+
+
 def test_a_decision_in_another_spelling_on_another_branch_is_in_effect_there(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "Database", "SQLite", where="conv-001/main")
