@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import typer.core
 
 from scopes.cli.parser import build_parser
-from scopes.cli.schemas import Rows, example_template, read_rows
+from scopes.cli.schemas import read_rows
 from scopes.cli.table import Command, Table
 
 MANUAL = os.path.join(os.path.dirname(__file__), "manual")
@@ -261,12 +261,10 @@ def reference(command: Command) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def rows_text(command: Command) -> list[tuple[str, str]]:
-    """Return what the rows of a command hold: columns in a pipe, fields of --json and --format, and a template."""
-    rows: Rows = read_rows(command.path)
+    """Return what the rows of a command hold: columns in a pipe, and fields of --json and --format."""
+    rows = read_rows(command.path)
     parts = [("columns in a pipe", rows.columns), ("fields of --json and --format", rows.fields)]
-    found = [(title, ", ".join(names)) for title, names in parts if names]
-    template = example_template(rows)
-    return [*found, ("for example", f"--format '{template}'")] if template else found
+    return [(title, ", ".join(names)) for title, names in parts if names]
 
 
 def read_manual(path: tuple[str, ...]) -> str:

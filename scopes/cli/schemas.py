@@ -21,20 +21,13 @@ if TYPE_CHECKING:
 SCHEMAS_FILE = os.path.join(os.path.dirname(__file__), "schemas.json")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ENVELOPE = {"scopes", "notes"}
-# The fields of the templates in examples: one that names a row, and one that says what it holds.
-_EXAMPLE_FIELDS = (
-    ("id", "number", "path", "key", "topic", "name", "encoding", "conversation", "time", "where"),
-    ("subject", "title", "snippet", "action", "summary", "text", "value", "decision", "problem", "status", "state",
-     "result", "tokens", "field", "operations", "messages", "branch"),
-)  # fmt: skip
 
 
 class Rows(NamedTuple):
-    """What the rows of a command hold: the columns of its text form, and the fields of its JSON, also by document."""
+    """What the rows of a command hold: the columns of its text form, and the fields of its JSON."""
 
     columns: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
-    documents: tuple[tuple[str, ...], ...] = ()
 
 
 @cache
@@ -51,18 +44,16 @@ def read_rows(path: tuple[str, ...]) -> Rows:
     command = schemas["commands"].get(" ".join(path))
     if command is None:
         return Rows()
-    documents: list[tuple[str, ...]] = []
-    absent = command.get("absent", ())
+    fields: dict[str, None] = {}
     for name in command["documents"]:
         document = schemas["documents"][name]
         rows = document.get("x-rows")
         row = document if rows is None else document["properties"][rows].get("items", {})
-        fields = dict.fromkeys(_walk_fields(row))
+        fields |= dict.fromkeys(_walk_fields(row))
         for list_name in document.get("x-joined", ()):
             fields |= dict.fromkeys(_walk_fields(row["properties"][list_name]["items"]))
-        documents.append(tuple(each for each in fields if each not in absent))
-    known = dict.fromkeys(each for fields in documents for each in fields)
-    return Rows(tuple(command["columns"]), tuple(known), tuple(documents))
+    absent = command.get("absent", ())
+    return Rows(tuple(command["columns"]), tuple(each for each in fields if each not in absent))
 
 
 def _walk_fields(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -91,21 +82,10 @@ def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
     if invocation.template is not None:
         names = template_fields(invocation.template)
         if not names:
-            hint = f"for example: --format '{example_template(rows) or f'{{{rows.fields[0]}}}'}'"
+            hint = f"for example: --format '{{{rows.fields[0]}}}'"
             raise Invalid(f"the template {invocation.template!a} names no field", hint=hint)
         for name in names:
             known_field(name, rows.fields)
-
-
-def example_template(rows: Rows) -> str:
-    """Return a template that names a row and says what it holds, both of one document; empty if no usual field does."""
-    found = [_usual_names(known) for known in rows.documents]
-    return " ".join(f"{{{name}}}" for name in max(found, key=len, default=[]))
-
-
-def _usual_names(known: tuple[str, ...]) -> list[str]:
-    chosen = (next((name for name in names if name in known), None) for names in _EXAMPLE_FIELDS)
-    return [name for name in chosen if name is not None]
 
 
 def _require_rows(path: tuple[str, ...]) -> Rows:

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from scopes.cli.schemas import example_template, read_rows, read_schemas
-from scopes.cli.table import TABLE
-from scopes.render.fields import template_fields
+from scopes.cli.schemas import read_rows, read_schemas
 
 ROW_COMMANDS = sorted(path for path, command in read_schemas()["commands"].items() if command["columns"])
 
@@ -65,7 +63,7 @@ def test_a_template_names_no_column_that_the_json_has_not(conversation):
 def test_a_form_that_a_command_has_not_is_refused_with_an_example(conversation):
     error = conversation.run_refused("log", conversation.id, "--format", "%h %s", code=2)
     assert error["message"] == "the template '%h %s' names no field"
-    assert error["hint"] == "for example: --format '{id} {subject}'"
+    assert error["hint"] == "for example: --format '{kind}'"
 
 
 def test_nul_ends_rows_and_keeps_line_breaks(conversation):
@@ -85,10 +83,3 @@ def test_the_manual_of_a_command_names_its_columns_and_fields(path, conversation
     text = " ".join(conversation.run("help", "-a", *path.split()).split())
     assert f"columns in a pipe: {', '.join(rows.columns)}" in text
     assert f"fields of --json and --format: {', '.join(rows.fields)}" in text
-
-
-@pytest.mark.parametrize("path", TABLE.commands, ids=" ".join)
-def test_the_template_in_the_manual_of_a_command_names_fields_of_one_document(path):
-    rows = read_rows(path)
-    names = set(template_fields(example_template(rows)))
-    assert not names or any(names <= set(fields) for fields in rows.documents)
