@@ -107,7 +107,8 @@ def parent_source_keys(session: Session) -> list[str]:
     """Return the keys of sources that a session may continue, most likely first.
 
     `session.base` is a session, or a part of this session or of the one in `details.forked_from`. A part without a base
-    belongs to its session's main source. A stream belongs to the session file of its run, else to the first stream.
+    belongs to its session's main source. A stream belongs to the session file of its run, else to the first stream, of
+    its session or of the one above it.
     """
     names: list[tuple[str, str | None]] = []
     if session.base is not None:
@@ -116,7 +117,7 @@ def parent_source_keys(session: Session) -> list[str]:
     if session.sub_file is not None:
         names.append((session.native_id, None))
     if session.is_stream:
-        names.append((session.native_id, STREAM))
+        names += [(name, STREAM) for name in (session.base, session.native_id) if name is not None]
     keys = dict.fromkeys(source_key(session.format, native_id, part) for native_id, part in names)
     return [key for key in keys if key != source_key_of(session)]
 

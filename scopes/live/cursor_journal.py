@@ -8,13 +8,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Mapping
 
 from scopes.clock import now
 from scopes.errors import Invalid
-from scopes.importers.formats.cursor.journals import journal_of
-from scopes.importers.formats.cursor.names import MARK, NAME, STOP
+from scopes.store.projects import state_directory
 
+_MARK, _NAME, _STOP = "scopes_hook", "cursor", "stop"  # as `scopes.importers.formats.cursor_hooks` reads them
+_CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 _KEPT = frozenset({
     "conversation_id", "generation_id", "hook_event_name", "model", "cursor_version", "workspace_roots",
     "transcript_path",
@@ -22,6 +24,17 @@ _KEPT = frozenset({
     "sandbox", "cwd",
     "tool_name", "tool_input", "result_json", "status", "loop_count", "trigger",
 })  # fmt: skip
+
+
+def journal_of(conversation: str, environ: Mapping[str, str]) -> str:
+    """Return the path of the file of a conversation, in the state directory.
+
+    Raises:
+        Invalid: the id could be a path.
+    """
+    if not _CONVERSATION.fullmatch(conversation):
+        raise Invalid(f"{conversation[:100]!a} is not the id of a conversation of Cursor")
+    return os.path.join(state_directory(environ), _NAME, f"{conversation}.jsonl")
 
 
 def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
@@ -43,7 +56,7 @@ def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
     path = journal_of(conversation, environ)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     kept = {name: value for name, value in document.items() if name in _KEPT}
-    line = json.dumps({MARK: NAME, "time": now(), "input": kept}).encode("ascii") + b"\n"
+    line = json.dumps({_MARK: _NAME, "time": now(), "input": kept}).encode("ascii") + b"\n"
     descriptor = _open_locked(path)
     try:
         size = os.fstat(descriptor).st_size
@@ -52,7 +65,7 @@ def append_event(data: bytes, environ: Mapping[str, str]) -> bool:
             raise OSError(28, "No space left on device")
     finally:
         os.close(descriptor)
-    return bool(document.get("hook_event_name") == STOP)
+    return bool(document.get("hook_event_name") == _STOP)
 
 
 def _open_locked(path: str) -> int:

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from scopes.errors import Invalid
 from scopes.importers.discovery import find_session_file
 from scopes.importers.formats.base import list_entries
-from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.registry import FORMATS
+from scopes.live.cursor_journal import journal_of
 from scopes.live.exported_sessions import take_session
 
 _SUB_AGENTS = "subagents"

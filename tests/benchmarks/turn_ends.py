@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from scopes.hosts.program import program_words
-from scopes.importers.formats.cursor.names import MARK, NAME
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.live.exported_sessions import FOLDER
 from scopes.store.projects import state_directory
@@ -127,7 +126,7 @@ class _Cursor(_Session):
     """Its file is the one that the hooks of earlier events wrote."""
 
     def _place(self, work: Workspace) -> str:
-        folder = os.path.join(_state(work), "scopes", NAME)
+        folder = os.path.join(_state(work), "scopes", "cursor")
         os.makedirs(folder)
         return os.path.join(folder, f"{_NUMBER}.jsonl")
 
@@ -139,7 +138,7 @@ class _Cursor(_Session):
             self._input(number, "beforeSubmitPrompt", prompt=f"prompt {number}", attachments=[]),
             self._input(number, "afterAgentResponse", text=answer),
         ]
-        return [{MARK: NAME, "time": time_of, "input": each} for each in answered]
+        return [{"scopes_hook": "cursor", "time": time_of, "input": each} for each in answered]
 
     def _input(self, number: str, event: str, **fields: object) -> Document:
         common = {"conversation_id": _NUMBER, "generation_id": f"g{number}", "hook_event_name": event}

@@ -14,7 +14,7 @@ from scopes.errors import Refused
 from scopes.hosts.agent_hooks import AGENT_HOOKS, is_hook_command
 from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.program import guarded, split_command
-from scopes.importers.formats.cursor.hooks import EVENTS
+from scopes.importers.formats.cursor_hooks import EVENTS
 
 THEIRS = {"hooks": [{"type": "command", "command": "say done"}]}
 TARGETS = {target.name: target for target in AGENT_HOOKS}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scopes.importers.formats.collection import encode_file, encode_row
-from scopes.importers.formats.cursor.cells import encode_cells
+from scopes.importers.formats.cursor_editor import encode_cells
 from tests.importers.databases import dialog, response_row, thread_rows
 from tests.importers.formats import copilot_sessions as copilot_cli
 from tests.importers.formats import openhands_folders as openhands

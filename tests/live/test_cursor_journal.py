@@ -10,9 +10,8 @@ import threading
 import pytest
 
 from scopes.errors import Invalid
-from scopes.importers.formats.cursor.journals import journal_of
 from scopes.live import cursor_journal
-from scopes.live.cursor_journal import append_event
+from scopes.live.cursor_journal import append_event, journal_of
 from tests.importers.formats.cursor.events import CONVERSATION, mcp, prompt, response, stop, turn
 
 

@@ -11,9 +11,9 @@ from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.codex import Codex
 from scopes.importers.formats.collection import DatabaseCollection, FolderCollection
 from scopes.importers.formats.copilot_cli import CopilotCli
-from scopes.importers.formats.cursor.chat_rows import CursorChatDatabase
-from scopes.importers.formats.cursor.editor_rows import CursorEditorDatabase
-from scopes.importers.formats.cursor.format import Cursor
+from scopes.importers.formats.cursor import Cursor
+from scopes.importers.formats.cursor_chat import CursorChatDatabase
+from scopes.importers.formats.cursor_editor import CursorEditorDatabase
 from scopes.importers.formats.gemini import Gemini
 from scopes.importers.formats.grok import Grok
 from scopes.importers.formats.iflow import Iflow

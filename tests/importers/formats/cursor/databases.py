@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from scopes.importers.formats.cursor.cells import encode_cells
+from scopes.importers.formats.cursor_editor import encode_cells
 from tests.importers.databases import make_database
 
 EDITOR = """

@@ -10,7 +10,7 @@ from scopes.errors import CannotImport
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.base import choose_format
-from scopes.importers.formats.cursor.format import Cursor
+from scopes.importers.formats.cursor import Cursor
 from scopes.importers.formats.registry import FORMATS
 from tests.importers.databases import make_database
 from tests.importers.formats.cursor.events import (
@@ -94,24 +94,10 @@ def test_arguments_that_cannot_be_stored_as_json_are_kept_as_their_text(reposito
     assert (result.fields["output"], answer.text) == ('{"rows": [1]}', "done")
 
 
-def test_arguments_of_200_levels_are_stored_as_json(repository, tmp_path):
-    path = tmp_path / "journal.jsonl"
-    path.write_bytes(journal(prompt(), mcp(tool_input="[" * 200 + "]" * 200)))
-    import_paths(repository, str(path))
-    (conversation,) = conversation_ids(repository)
-    call, _ = read_message(repository, list_branch_tips(repository, conversation)["main"]).parts
-    assert json.dumps(call.fields["input"]) == "[" * 200 + "]" * 200
-
-
 def test_files_that_were_attached_are_with_the_prompt():
     given = prompt(attachments=[{"type": "file", "filePath": "/work/a.py"}, {"type": "rule", "file_path": "/r"}, {}, 1])
     (first,) = drafts(read(given))
     assert [part.fields["path"] for part in first.parts if part.type == "file_ref"] == ["/work/a.py", "/r"]
-
-
-def test_another_generation_is_another_answer():
-    found = drafts(read(response("one", generation="a"), response("two", generation="b")))
-    assert [each.parts[0].text for each in found] == ["one", "two"]
 
 
 def test_several_texts_of_a_generation_are_one_answer():
@@ -163,12 +149,6 @@ def test_only_lines_of_our_hook_are_recognized():
     with pytest.raises(CannotImport, match="no event names its conversation"):
         list(form.walk_events(bytes_source(b'{"scopes_hook": "cursor", "input": {}}\n')))
     assert next(known for known in FORMATS if known.sniff(journal(prompt()))).name == "cursor"
-
-
-def test_every_cut_of_a_journal_can_be_read():
-    data = journal(*turn())
-    for size in range(len(journal(prompt("prompt 1", generation="generation-1"))), len(data), 97):
-        events_of(Cursor(), data[:size])
 
 
 def test_a_journal_that_grows_adds_its_messages_to_one_conversation(repository, tmp_path):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
-from scopes.importers.formats.cursor.cells import encode_cells
-from scopes.importers.formats.cursor.format import Cursor
+from scopes.importers.formats.cursor import Cursor
+from scopes.importers.formats.cursor_editor import encode_cells
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.model.message import FileTouch, Part
@@ -21,7 +21,6 @@ from tests.importers.formats.cursor.databases import (
     BUBBLES,
     CHAT,
     COMPOSER,
-    EDITOR,
     MESSAGES,
     SECRET,
     bubble,
@@ -124,17 +123,6 @@ def test_a_result_is_kept_as_it_is_and_says_whether_it_failed(tmp_path, call, fi
     assert result == Part("tool_result", {"call_id": "toolu_2", **fields})
 
 
-def test_a_call_that_still_runs_has_no_result(tmp_path):
-    events = read_bubbles(tmp_path, BUBBLES[0], tool(2, "grep", {"q": 1}, "", status="running"))
-    assert [part.type for part in drafts(events)[1].parts] == ["tool_call"]
-
-
-def test_arguments_are_those_of_the_model_or_else_the_parameters(tmp_path):
-    call = tool(2, "edit_file_v2", {}, "{}", rawArgs="", params='{"relativeWorkspacePath": "a.py"}')
-    part = drafts(read_bubbles(tmp_path, BUBBLES[0], call))[1].parts[0]
-    assert part.fields["input"] == {"relativeWorkspacePath": "a.py"}
-
-
 def test_the_order_is_that_of_the_list_and_bubbles_that_are_not_listed_stay_states(tmp_path):
     first, second = bubble(1, 1, "one"), bubble(2, 1, "two")
     events = read_one(tmp_path, *editor_rows(first, second, bubble(3, 1, "taken back"), listed=["b2", "b1", "gone"]))
@@ -149,35 +137,6 @@ def test_bubbles_without_a_conversation_are_one_in_the_order_of_their_times(tmp_
     ]
     events = read_one(tmp_path, *rows)
     assert (events[0].native_id, events[0].title, texts(events)) == (COMPOSER, None, "at 3 at 5")
-
-
-@pytest.mark.parametrize("as_map", [False, True])
-def test_an_older_conversation_has_its_bubbles_in_it(tmp_path, as_map):
-    inside = {each["bubbleId"]: each for each in BUBBLES} if as_map else BUBBLES
-    value = composer(*BUBBLES, **{"conversationMap" if as_map else "conversation": inside})
-    if not as_map:
-        del value["fullConversationHeadersOnly"]
-    events = read_one(tmp_path, value_row(f"composerData:{COMPOSER}", value))
-    assert texts(events) == WORDS
-    assert [len(draft.spans) for draft in drafts(events)] == [1, 4, 2, 1, 1, 1]
-
-
-def test_a_conversation_of_both_layouts_has_the_same_messages(tmp_path, store):
-    old = editor_database(tmp_path / "old.vscdb", value_row(f"composerData:{COMPOSER}", composer(conversation=BUBBLES)))
-    new = editor_database(tmp_path / "state.vscdb", *editor_rows(*BUBBLES))
-    import_sources(store, [source_at(old)], FORMATS)
-    done = import_sources(store, [source_at(new)], FORMATS)
-    assert [(row.messages, row.new_messages) for row in done.conversations] == [(6, 0)]
-
-
-def test_an_older_copy_in_the_workspace_is_left_out(tmp_path, store):
-    value = {"allComposers": [composer(*BUBBLES[:5], conversation=BUBBLES[:5])]}
-    old = editor_database(tmp_path / "old.vscdb", value_row("composer.composerData", value, "ItemTable"))
-    new = editor_database(tmp_path / "state.vscdb", *editor_rows(*BUBBLES))
-    for _ in range(2):
-        done = import_sources(store, [source_at(old), source_at(new)], FORMATS)
-        assert [each.reason.partition(" of ")[0] for each in done.skipped] == ["an older copy"]
-    assert (done.operation, list(list_branch_tips(store, "conv-001"))) == (None, ["main"])
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -195,16 +154,12 @@ def test_a_conversation_that_the_editor_and_the_command_line_have_is_one(tmp_pat
     assert not [name for name in list_branch_tips(store, "conv-001") if name.startswith("abandoned")]
 
 
-def test_a_workspace_of_an_old_version_has_conversations_and_chats(tmp_path):
-    composers = {"allComposers": [composer(conversation=BUBBLES[:1], name="c1"), composer(name="c2")]}
-    lines = [{"type": "user", "id": "u", "text": "hello"}, {"type": "ai", "rawText": "hi", "modelType": "gpt-4"}]
-    tabs = {"tabs": [{"tabId": "t1", "chatTitle": "A chat", "bubbles": lines}, {"tabId": "t2", "bubbles": []}]}
-    rows = [value_row("composer.composerData", composers, "ItemTable"), value_row(PANEL, tabs, "ItemTable")]
-    path = make_database(tmp_path / "state.vscdb", EDITOR.splitlines()[1], rows)
-    composed, chat = read(path)
-    assert (composed[0].native_id, texts(composed)) == ("c1", "limit the log-ins")
-    assert (chat[0].native_id, chat[0].title, texts(chat)) == ("t1", "A chat", "hello hi")
-    assert drafts(chat)[1].model == "gpt-4"
+def test_a_conversation_in_the_layout_before_2025_is_named_as_not_read(tmp_path, store):
+    old = composer(name="old", conversation=BUBBLES, listed=[])
+    path = editor_database(tmp_path / "state.vscdb", value_row("composerData:old", old), *editor_rows(*BUBBLES))
+    done = import_sources(store, [source_at(path)], FORMATS)
+    assert [(each.path.partition("#")[2], each.reason) for each in done.skipped] == [("old", "contains no message")]
+    assert conversation_ids(store) == ["conv-001"]
 
 
 def test_a_newer_version_has_what_a_conversation_is_in_a_table_of_its_own(tmp_path):
@@ -323,9 +278,6 @@ def test_a_second_import_writes_nothing_and_a_grown_one_only_what_is_new(tmp_pat
 STARTED_LATER = 1_795_243_999_000
 
 
-def test_the_editor_of_another_maker_has_no_conversation(tmp_path):
-    path = make_database(tmp_path / "state.vscdb", EDITOR.splitlines()[1], [value_row("workbench.x", {}, "ItemTable")])
-    assert read(path) == []
 
 
 def test_databases_below_a_folder_are_found(tmp_path):

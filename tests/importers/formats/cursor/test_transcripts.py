@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
-from scopes.importers.formats.cursor.format import Cursor
+from scopes.importers.formats.cursor import Cursor
 from scopes.importers.formats.events import Ending, RunEnd
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
@@ -129,3 +130,31 @@ def test_a_transcript_of_a_sub_agent_is_a_branch_of_the_conversation_above(tmp_p
     database = chat_database(tmp_path / "store.db", *chat_rows(*MESSAGES))
     done = import_sources(store, [source_at(database), *find_sources(str(path))], FORMATS)
     assert [(row.branches, row.messages) for row in done.conversations] == [(2, 12)]
+
+
+def test_a_transcript_has_the_times_of_its_prompts_and_no_marks_of_reasoning():
+    """kenn-io/agentsview#1627, Dicklesworthstone/coding_agent_session_search#306."""
+    asked = "<timestamp>Thursday, Sep 10, 2026, 8:00 AM (UTC+3)</timestamp>\n<user_query>\nspeed up\n</user_query>"
+    events = read(line("user", asked), line("assistant", "Done.\n\n[REDACTED]"), line("assistant", "[REDACTED]", EDIT))
+    assert [[part.text or part.type for part in draft.parts] for draft in drafts(events)] == [
+        ["speed up"], ["Done."], ["tool_call"],
+    ]  # fmt: skip
+    assert [draft.time for draft in drafts(events)] == ["2026-09-10T05:00:00.000Z", None, None]
+    assert events[0].created == "2026-09-10T05:00:00.000Z"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_sub_agent_belongs_to_the_call_in_the_transcript_of_its_parent(tmp_path, store, first):
+    """kenn-io/agentsview#1662: both files are streams, and they are found in any order."""
+    call = {"type": "tool_use", "name": "Subagent", "input": {"description": "profile", "prompt": "profile it"}}
+    parent = transcript(tmp_path, LINES[0], line("assistant", "I delegate.", call), LINES[2])
+    below = parent.parent / "subagents" / f"{SUB}.jsonl"
+    below.parent.mkdir()
+    below.write_bytes(data_of(line("user", "<user_query>\nprofile it\n</user_query>"), line("assistant", "Slow.")))
+    import_paths(store, *[parent, below][:: -1 if first else 1])
+    assert conversation_ids(store) == ["conv-001"]
+    tips = list_branch_tips(store, "conv-001")
+    (name,) = set(tips) - {"main"}
+    head, _ = walk_headers_oldest_first(store, [tips[name]])
+    _, answer, _ = walk_headers_oldest_first(store, [tips["main"]])
+    assert read_message(store, head.oid).extra["spawned_by"]["message"] == answer.id

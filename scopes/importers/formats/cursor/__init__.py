@@ -1,1 +1,0 @@
-"""What the hooks of Cursor were told."""
