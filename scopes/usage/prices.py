@@ -11,6 +11,7 @@ replaces it, or with `"extends": true` comes before it, in its currency. Its fie
 Missing prices of cache_read and cache_write are that of input, cache_write_1h is cache_write, reasoning is output.
 Names are compared without case; `*` at the end stands for anything, and the longest name decides. What stands before
 the last slash, and a date at the end, may be left out: `openrouter/openai/gpt-5` is gpt-5, if it has no own entry.
+Answers in a faster mode cost more: their model is `claude-opus-5 (fast)`, which only an entry of that name prices.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ SHIPPED: Final = str(Path(__file__).with_name("prices.json"))
 UNITS: Final = 1_000_000  # of a price: tokens; of an amount of money: the currency
 SIZES: Final = (0, 100_000, 128_000, 200_000, 272_000, 512_000)  # tokens of input above which some prices differ
 INCOMPLETE: Final = -1  # the size of answers of which only input or only output is known: they have no price
+FAST: Final = " (fast)"  # behind the name of a model that answered in a faster mode
 _FORM: Final = "see the form of the file: scopes help usage --all"
 _KINDS: Final = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 _INSTEAD: Final = {
@@ -135,7 +137,8 @@ class PriceTable:
     def _find_entries(self, name: str) -> list[_Entry]:
         if name in self._entries:
             return self._entries[name]
-        return next((self._entries[f"{start}*"] for start in self._beginnings if name.startswith(start)), [])
+        beginnings = [] if name.endswith(FAST) else self._beginnings
+        return next((self._entries[f"{start}*"] for start in beginnings if name.startswith(start)), [])
 
 
 def configured_prices(config: Config) -> PriceTable:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import marshal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -34,7 +34,7 @@ from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Objects
 from scopes.store.projects import Project, find_project_names
 from scopes.store.repository import Repository
-from scopes.usage.prices import INCOMPLETE, SIZES, UNITS, Amounts, PriceTable, format_money, shorten
+from scopes.usage.prices import FAST, INCOMPLETE, SIZES, UNITS, Amounts, PriceTable, format_money, shorten
 
 By: TypeAlias = Literal["day", "week", "month", "model", "agent", "project", "conversation"]
 PERIODS: Final = ("day", "week", "month")
@@ -43,11 +43,12 @@ _SECOND: Final = 1_000_000_000
 _USAGE: Final = b'"usage"'
 _COPIED: Final = b'"%s"' % COPIED.encode()
 _PROVIDED: Final = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")  # of Anthropic
+_OTHER_COUNTS: Final = ("input_uncached", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 _MARSHAL_VERSION: Final = 2  # every Python reads it, and its bytes depend on the values alone
 _BUSY_SECONDS: Final = 0.25
 LAYOUT: Final = Layout(
     "usage.sqlite",
-    version=4,  # changed with `Used` too
+    version=5,  # changed with `Used` too
     tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, used BLOB NOT NULL) STRICT",
 )
 
@@ -122,13 +123,14 @@ class AnswerReader:
         amounts = None if message is None else _read_amounts(message)
         if message is not None and amounts is not None:
             if amounts.tokens:
-                self._answers.append(self._read(head, message, amounts, program))
+                self._answers += self._read(head, message, amounts, program)
         elif head.kind == "answer" and _COPIED in data:
             self._copied += 1
         elif head.kind == "answer":
             self._unmeasured += 1
 
-    def _read(self, head: MessageHeader, message: Message, amounts: Amounts, program: str | None) -> Answer:
+    def _read(self, head: MessageHeader, message: Message, amounts: Amounts, program: str | None) -> Iterator[Answer]:
+        """Yield an answer, and what other models have used for it, such as an advisor, as no answers of their own."""
         exact = None
         if message.time is not None and message.extra.get("precision") in {"exact", None}:  # else it is that of a copy
             exact = parse_time(message.time)
@@ -140,8 +142,17 @@ class AnswerReader:
         size = max(limit for limit in SIZES if limit == 0 or amounts.all_input > limit) if is_complete else INCOMPLETE
         is_imported = "precision" in message.extra
         quarter = head.time // QUARTER_SECONDS if head.time > 0 else None
-        group = Group(quarter, message.model, (is_imported and program) or str(head.author), size)
-        return Answer(by_message if exact is None else by_time, by_message, group, amounts)
+        group = Group(quarter, _priced_model(message), (is_imported and program) or str(head.author), size)
+        key = by_message if exact is None else by_time
+        yield Answer(key, by_message, group, amounts)
+        others = message.extra["usage"].get("others")
+        for other in others if isinstance(others, list) else ():
+            if isinstance(other, Mapping) and isinstance(model := other.get("model"), str):
+                used = Amounts(0, *(count_of(other.get(name)) or 0 for name in _OTHER_COUNTS))
+                own_size = max(limit for limit in SIZES if limit == 0 or used.all_input > limit)
+                yield Answer(
+                    _hash(key, model), _hash(by_message, model), Group(*group[:1], model, group.agent, own_size), used
+                )
 
     def used(self, directory: str | None = None) -> Used:
         """Return what was used by all that was added."""
@@ -157,6 +168,13 @@ def _is_program(author: str) -> bool:
 
 def _hash(*values: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+
+def _priced_model(message: Message) -> str | None:
+    """Return the model of an answer, marked if it answered in the faster mode of Anthropic, which costs more."""
+    raw = message.extra["usage"].get("raw")
+    is_fast = isinstance(raw, Mapping) and raw.get("speed") == "fast"
+    return f"{message.model}{FAST}" if is_fast and message.model is not None else message.model
 
 
 def _read_amounts(message: Message) -> Amounts | None:

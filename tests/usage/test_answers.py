@@ -131,3 +131,22 @@ def test_the_model_and_the_agent_are_those_of_the_message(repository):
     answer(repository, "conv-001", "c", model=None, author={"name": "Explore", "kind": "agent"})
     rows = count(repository, "model", "agent").rows
     assert [(row.model, row.agent) for row in rows] == [(OPUS, "claude-code"), (None, "Explore")]
+
+
+def test_the_tokens_of_an_advisor_count_for_its_model_and_once(repository):
+    """ccusage/ccusage#1115: an answer has what other models have used for it in `others`."""
+    history(repository, "main: a")
+    advisor = {"model": "claude-opus-4-7", "input_uncached": 159_000, "output": 7000}
+    answer(repository, "conv-001", "b", model="claude-sonnet-4-6", others=[advisor, {"model": 7}, 3])
+    rows = {row.model: (row.answers, row.tokens, row.cost_micros) for row in count(repository, "model").rows}
+    assert rows == {"claude-sonnet-4-6": (1, 1100, 4500), "claude-opus-4-7": (0, 166_000, 970_000)}
+
+
+def test_a_faster_mode_is_another_model_whose_price_is_known_or_not(repository):
+    """mag123c/toktrack#232: it costs twice as much; what the table does not know has no price."""
+    history(repository, "main: a")
+    tokens = {"input_uncached": 1_000_000, "output": 100_000, "raw": {"speed": "fast"}}
+    answer(repository, "conv-001", "b", model="claude-opus-5", **tokens)
+    answer(repository, "conv-001", "c", model="claude-opus-4-6", time="2026-01-05T11:00:00.123Z", **tokens)
+    rows = {row.model: row.cost_micros for row in count(repository, "model").rows}
+    assert rows == {"claude-opus-5 (fast)": 15_000_000, "claude-opus-4-6 (fast)": None}

@@ -278,8 +278,6 @@ def test_a_second_import_writes_nothing_and_a_grown_one_only_what_is_new(tmp_pat
 STARTED_LATER = 1_795_243_999_000
 
 
-
-
 def test_databases_below_a_folder_are_found(tmp_path):
     folder = tmp_path / "User" / "globalStorage"
     folder.mkdir(parents=True)
