@@ -24,7 +24,6 @@ import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import unquote
 
 from scopes.clock import parse_time
 from scopes.importers.formats.base import Source
@@ -52,6 +51,7 @@ _OLD_LISTS = ("conversation", "conversationMap")
 _CONTENT_KEY = re.compile(rf"{re.escape(_CONTENT)}[0-9A-Za-z]{{1,128}}")
 _SECRET = re.compile(r'("\w{0,80}[eE]ncryptionKey"\s*:\s*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 _TIME = re.compile(r'"createdAt"\s*:\s*"?([0-9T:.Z+-]{1,40})')
+_ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _DRIVE = re.compile(r"/[A-Za-z]:")
 _AGENT = Author(NAME, "agent")
 _USER, _ASSISTANT = (1, "user"), (2, "ai", "assistant")
@@ -102,7 +102,8 @@ def read_directory(value: object) -> str | None:
         case {"fsPath": str(path)} | {"path": str(path)} if path:
             pass
         case str(uri):
-            path = unquote(uri.removeprefix("file://"), errors="replace")
+            data = uri.removeprefix("file://").encode("utf-8", "surrogatepass")
+            path = _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), data).decode("utf-8", "replace")
             path = path[1:] if _DRIVE.match(path) else path
         case _:
             return None
