@@ -11,6 +11,14 @@ from typing import Any
 
 from scopes.hosts.agents import AGENTS
 from scopes.importers.formats.base import Source, StandardFolders, find_below
+from scopes.importers.formats.claude_parts import (
+    MAX_WORD,
+    count_tokens,
+    describe_usage,
+    is_result,
+    read_blocks,
+    read_part,
+)
 from scopes.importers.formats.events import Event, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.gemini_parts import read_response
@@ -33,14 +41,7 @@ _AGENT = Author(NAME, "agent")
 _MESSAGES = frozenset({"user", "assistant"})
 _INJECTED = ("<system-reminder>", "<command-name>", "<command-message>", "<local-command-", "<session_context>")
 _SESSION = "session-"  # session ids begin with this, those of Claude Code do not
-_COUNTS = {
-    "input_tokens": "input_uncached",
-    "cache_read_input_tokens": "cache_read",
-    "cache_creation_input_tokens": "cache_write",
-    "output_tokens": "output",
-}
 _SIDE = "sidechain"
-_MAX_WORD = 64
 
 
 def _find_session(top: str, session: str) -> str | None:
@@ -90,7 +91,7 @@ class _Reader:
         if kind is None:
             self._builder.reject(record, "not a record of a session")
         elif kind not in _MESSAGES or not object_field(value, "message"):
-            self._builder.add_state(record, kind[:_MAX_WORD])
+            self._builder.add_state(record, kind[:MAX_WORD])
         elif name in self._seen:
             self._builder.add_state(record, f"repeated/{kind}")
         else:
@@ -111,7 +112,8 @@ class _Reader:
         self._builder.cwd = text_field(value, "cwd") or self._builder.cwd
         message, time = object_field(value, "message"), time_field(value)
         status = text_field(object_field(value, "toolUseResult"), "status")
-        parts = list(_read_content(message.get("content"), status))
+        blocks = read_blocks(message.get("content")) or []
+        parts = [_read_result(block, status) if is_result(block) else read_part(block) for block in blocks]
         line = _SIDE if value.get("isSidechain") is True else None
         if kind == "assistant":
             self._read_answer(record, message, [part for part in parts if self._is_new(part)], time, line)
@@ -136,7 +138,9 @@ class _Reader:
             self._builder.add(record, [part for part in parts if part.type != "text" or part.text not in known])
         found.model = text_field(message, "model") or found.model
         found.stop_reason = text_field(message, "stop_reason") or found.stop_reason
-        found.usage = _read_usage(object_field(message, "usage")) or found.usage
+        usage = object_field(message, "usage")
+        if any((tokens := count_tokens(usage))[None].values()):  # most versions write zeros
+            found.usage = describe_usage(usage, tokens, {})
 
     def _is_new(self, part: Part) -> bool:
         """Return True unless the part is a call that an earlier record has."""
@@ -151,32 +155,6 @@ class _Reader:
 def _is_record(value: Mapping[str, Any]) -> bool:
     named = (text_field(value, "sessionId") or "").startswith(_SESSION)
     return named and isinstance(value.get("isSidechain"), bool) and text_field(value, "type") is not None
-
-
-def _read_usage(usage: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the token counts of an answer; None if all are zero, as most versions write them."""
-    counts = {ours: n for theirs, ours in _COUNTS.items() if type(n := usage.get(theirs)) is int and n >= 0}
-    return {**counts, "raw": dict(usage)} if any(counts.values()) else None
-
-
-def _read_content(content: object, status: str | None) -> Iterator[Part]:
-    blocks: list[Any] = content if isinstance(content, list) else [content] if content is not None else []
-    for block in blocks:
-        match block:
-            case str(text) | {"type": "text", "text": str(text)}:
-                yield Part("text", {"text": text})
-            case {"type": "thinking", "thinking": str(text)}:
-                yield Part("reasoning", {"text": text})
-            case {"type": "tool_use", "name": str(name)}:
-                call = text_field(block, "id")
-                known = {} if call is None else {"call_id": call}
-                yield Part("tool_call", {**known, "name": name, "input": block.get("input")})
-            case {"type": "tool_result"}:
-                yield _read_result(block, status)
-            case {"type": "image", "source": {"data": str(data), "media_type": str(media)}}:
-                yield Part("image", {"media_type": media, "data": data})
-            case _:
-                yield Part("raw", {"json": block})
 
 
 def _read_result(block: Mapping[str, Any], status: str | None) -> Part:

@@ -101,6 +101,7 @@ def test_an_event_of_the_interface_that_repeats_a_message_is_a_state():
             "response_item/ghost_snapshot",
         ),
         ({"type": "event_msg", "payload": {"type": "collab_waiting_end"}}, "event_msg/collab_waiting_end"),
+        ({"type": "event_msg", "payload": {"type": "brand_new"}}, "event_msg/brand_new"),
         ({"record_type": "state"}, "state"),
     ],
 )
@@ -116,7 +117,6 @@ def test_a_record_that_is_not_a_message_is_a_state(record, key):
         ("y" * 100, {}, f"a record of unknown type: '{'y' * 64}'"),
         ("response_item", {"type": "hologram"}, "a record of unknown type: 'response_item/hologram'"),
         ("response_item", {"type": "message"}, "a message without a role: 'response_item/message'"),
-        ("event_msg", {"type": "brand_new"}, "a record of unknown type: 'event_msg/brand_new'"),
         ("event_msg", {"type": 7}, "a record of unknown type: 'event_msg'"),
         ("event_msg", {"type": "error", "message": 7}, "an error without a text: 'event_msg/error'"),
         (

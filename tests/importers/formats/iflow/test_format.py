@@ -119,7 +119,11 @@ def test_a_result_tells_whether_the_call_failed(block, fields, output, is_error)
         ("<system-reminder>x</system-reminder>", {}, "injected"),
         ("Go.", {"isMeta": True}, "injected"),
         ("<command-name>/init</command-name>", {}, "injected"),
-        ([text("See"), {"type": "image", "source": {"data": "eA==", "media_type": "image/png"}}], {}, "human"),
+        (
+            [text("See"), {"type": "image", "source": {"type": "base64", "data": "eA==", "media_type": "image/png"}}],
+            {},
+            "human",
+        ),
     ],
 )
 def test_only_what_was_typed_is_human(content, fields, kind):
