@@ -62,6 +62,19 @@ def test_a_sub_agents_file_joins_the_session_whose_folder_it_is_in(repository, t
     assert len(conversation_ids(repository)) == 1
 
 
+def test_the_agents_of_a_workflow_are_branches_of_its_session(repository, tmp_path):
+    """kenn-io/agentsview#602: `subagents/workflows/wf_9/agent-*.jsonl`."""
+    write(tmp_path, session=session_log())
+    for name in ("a1", "a2"):
+        log = Log(SESSION)
+        log.user(f"Scan {name}", isSidechain=True, agentId=name)
+        path = tmp_path / FOLDER / "subagents" / "workflows" / "wf_9" / f"agent-{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(log.data())
+    import_files(repository, find_sources(str(tmp_path / "projects")))
+    assert sorted(list_branch_tips(repository, "conv-001")) == ["main", "subagent/a1", "subagent/a2"]
+
+
 def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     """The agent's id is in the tool result."""
     import_files(repository, write(tmp_path, session=session_log(), agent=agent_log()))

@@ -56,6 +56,16 @@ def test_without_a_message_id_the_request_id_identifies_the_answer():
     assert sums(log)["output"] == 9 + 4 + 4
 
 
+def test_a_session_that_is_in_the_file_twice_counts_once():
+    """The writer has appended all records again."""
+    log = Log()
+    for number, tokens in enumerate([5, 7]):
+        log.user(f"Sell {number}")
+        log.answer(f"m{number}", text("Done"), tokens=tokens)
+    log.records += log.records[:]
+    assert (len(drafts(log)), sums(log)["output"]) == (4, 12)
+
+
 def usage_of(**usage):
     log = Log()
     log.answer("m1", text("Hi"), tokens=5)
