@@ -58,13 +58,6 @@ def test_the_header_of_a_session_does_not_change_while_it_grows():
     assert session(log) == before
 
 
-def test_fields_of_other_types_are_ignored():
-    log = Log()
-    log.user("Hello", cwd=["/"], version=2, timestamp=7, agentId={}, forkedFrom="x", isSidechain="true")
-    found = session(log)
-    assert (found.cwd, found.created, found.sub_file, found.base, found.details) == (None, None, None, None, {})
-
-
 @pytest.mark.parametrize(
     ("titles", "title"),
     [

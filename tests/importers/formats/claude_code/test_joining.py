@@ -95,20 +95,10 @@ def test_a_sub_agent_that_was_still_running_is_joined_later(repository, tmp_path
     assert import_files(repository, sources).operation is None
 
 
-def test_a_session_named_by_the_records_overrides_the_folder():
-    other = "99999999-2222-4333-8444-555555555555"
-    assert head(agent_log(other)).native_id == other
-
-
 def test_the_file_name_gives_the_agent_if_nothing_else_does():
     log = Log(AGENT)
     log.user("Search the shop", isSidechain=True)
     assert (head(log).native_id, head(log).sub_file) == (SESSION, AGENT)
-
-
-def test_a_folder_of_another_system_counts_too():
-    found = head(agent_log(), f"C:\\Users\\carol\\{SESSION}\\subagents\\agent-{AGENT}.jsonl")
-    assert (found.native_id, found.sub_file) == (SESSION, AGENT)
 
 
 def test_a_file_outside_a_session_folder_is_its_own_session():

@@ -184,20 +184,3 @@ def test_a_further_record_changes_only_the_last_message(steps):
     for step, name, above in steps:
         grow(log, step, name, above)
     check_growth(log)
-
-
-def test_closed_messages_do_not_change_while_the_file_grows():
-    """Only the last message is open."""
-    log = Log()
-    log.user("Sell tea")
-    for number in range(3):
-        first = log.answer("m1", call(f"a{number}"), tokens=number)
-        log.answer("m1", call(f"b{number}"), tokens=number + 1)
-        log.result(f"b{number}")
-        log.result(f"a{number}", parent=first)
-        log.progress()
-    log.user([text("[Request interrupted by user]")])
-    log.boundary(log.last)
-    log.summary()
-    log.answer("m2", text("Done"), tokens=3)
-    check_growth(log)

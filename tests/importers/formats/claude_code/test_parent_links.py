@@ -64,14 +64,6 @@ def test_an_invalid_line_in_the_middle_does_not_split_the_history():
     assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
 
 
-def test_a_file_without_its_beginning_starts_at_its_first_message():
-    log = Log()
-    log.user("And coffee", parent="gone")
-    log.answer("m1", text("Done"))
-    assert tree(log) == [("u000", None), ("m1", "u000")]
-    assert ending(log).notes == ()
-
-
 def test_a_message_without_a_parent_starts_a_new_line():
     log = Log()
     log.user("Sell tea")
@@ -86,17 +78,6 @@ def test_a_link_of_the_wrong_type_is_bridged(parent):
     log.user("Sell tea")
     log.user("And coffee", parent=parent)
     assert tree(log) == [("u000", None), ("u001", "u000")]
-
-
-@pytest.mark.parametrize("uuid", [7, [], None, True, ""])
-def test_a_record_without_a_usable_uuid_is_still_a_message(uuid):
-    log = Log()
-    log.user("Sell tea")
-    log.records[0]["uuid"] = uuid
-    log.user("And coffee", parent=...)
-    first, second = drafts(log)
-    assert first.native_ids == ()
-    assert second.parent == first.key
 
 
 def test_the_last_message_of_the_main_line_is_active():
@@ -122,10 +103,3 @@ def test_a_cleared_context_is_not_a_fork(hook):
     log.answer("m2", text("Done"))
     assert tree(log) == [("u000", None), ("m1", "u000"), ("u004", "m1"), ("m2", "u004")]
     assert [draft.context_root for draft in drafts(log)] == [False, False, True, False]
-
-
-def test_an_accepted_plan_is_not_a_fork():
-    log = Log()
-    log.user("Plan it")
-    log.user("Implement the plan", parent=None, planContent="The plan")
-    assert [(draft.parent, draft.context_root) for draft in drafts(log)] == [(None, False), ("0", True)]

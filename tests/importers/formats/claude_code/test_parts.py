@@ -54,8 +54,3 @@ def test_a_known_block_is_a_part(block, kind, fields):
 def test_an_unknown_block_is_kept_raw(block):
     part = read_part(block)
     assert (part.type, part.fields) == ("raw", {"json": block})
-
-
-def test_the_key_order_of_an_input_is_kept():
-    part = read_part(call("c1", "Edit", old="b", new="a", file="x"))
-    assert list(part.fields["input"]) == ["old", "new", "file"]

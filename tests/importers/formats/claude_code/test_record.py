@@ -43,13 +43,6 @@ def test_text_written_by_a_program_as_the_user_is_injected(content):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"isMeta": True}, {"origin": {"kind": "task-notification"}}, {"origin": {"kind": "peer"}}]
-)
-def test_a_meta_record_is_injected(fields):
-    assert spoken("Base directory for this skill: /skills", **fields) == ("meta", "user", "injected")
-
-
-@pytest.mark.parametrize(
     "content", ["[Request interrupted by user]", [text("[Request interrupted by user for tool use]")]]
 )
 def test_an_interrupt_is_a_message_of_its_own_kind(content):
@@ -81,16 +74,6 @@ def test_a_prompt_queued_while_the_agent_worked_is_a_prompt():
     ]  # fmt: skip
     assert [draft.parent for draft in found[1:]] == [draft.key for draft in found[:3]]
     assert [part.type for part in found[3].parts] == ["text", "image"]
-
-
-def test_a_queued_notification_is_injected():
-    log = Log()
-    log.add(
-        "attachment",
-        attachment={"type": "queued_command", "commandMode": "task-notification", "prompt": "Task a1 is done"},
-    )
-    log.add("attachment", attachment={"type": "queued_command", "prompt": "Hello", "origin": {"kind": "peer"}})
-    assert [(draft.kind, draft.author.kind) for draft in drafts(log)] == [("meta", "injected")] * 2
 
 
 def test_an_answer_has_the_agent_as_author():
@@ -135,27 +118,6 @@ def test_a_message_with_invalid_content_is_kept_unparsed(message):
     assert drafts(log)[1].parent == drafts(log)[0].key
 
 
-def test_states_are_named_after_their_records():
-    log = Log()
-    log.progress()
-    log.add("system", subtype="api_error", retryAttempt=1)
-    log.add("system", subtype="microcompact_boundary", microcompactMetadata={})
-    log.add("attachment", attachment={"type": "skill_listing", "content": "x"})
-    for kind in (
-        "file-history-snapshot",
-        "mode",
-        "pr-link",
-        "queue-operation",
-        "bridge-session",
-        "last-prompt",
-    ):
-        log.state(kind)
-    assert states(log) == [
-        "progress/hook_progress", "system/api_error", "system/microcompact_boundary", "attachment/skill_listing",
-        "file-history-snapshot", "mode", "pr-link", "queue-operation", "bridge-session", "last-prompt",
-    ]  # fmt: skip
-
-
 def unread(log):
     return [event.reason for event in read(log) if isinstance(event, Unparsed)]
 
@@ -184,15 +146,6 @@ def test_an_unknown_part_is_kept_in_its_message_and_reported():
     found = unread(log)
     assert [part.type for part in only(log).parts] == ["text", "raw", "raw"]
     assert [reason.partition(",")[0] for reason in found] == ["unknown part 'hologram'", "part without a type"]
-
-
-def test_the_key_of_a_state_is_a_valid_name():
-    log = Log()
-    log.user("Hello")
-    log.add("system", subtype="y" * 1000)
-    log.add("x" * 1000)
-    assert [len(key) for key in states(log)] == [6 + 1 + 64]
-    assert len(unread(log)[0]) < 100
 
 
 def test_records_without_links_are_states_whatever_their_type():

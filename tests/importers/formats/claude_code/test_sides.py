@@ -46,27 +46,6 @@ def test_side_lines_without_an_agent_id_are_separated_by_their_links():
     assert [draft.author.name for draft in found[2:]] == ["seller-1", "seller-0"]
 
 
-def test_two_agents_with_one_prompt_belong_to_two_calls():
-    log = spawning("Look", "Look")
-    side(log, "Look", "a1")
-    side(log, "Look", "a2")
-    side(log, "Look", "a3")
-    assert [draft.spawned_by for draft in drafts(log)[2:]] == [{"call_id": "c0"}, {"call_id": "c1"}, None]
-
-
-def test_an_answer_that_is_interleaved_with_another_agents_stays_in_its_line():
-    log = spawning("One", "Two")
-    side(log, "One", "a1")
-    side(log, "Two", "a2")
-    for number in range(3):
-        for agent in ("a1", "a2"):
-            parent = [r["uuid"] for r in log.records if r.get("agentId") == agent][-1]
-            log.answer(f"{agent}-m", text(str(number)), tokens=number, parent=parent, isSidechain=True, agentId=agent)
-    own = [draft for draft in drafts(log) if draft.side == "a1"]
-    assert [draft.parent for draft in own] == [None, *(draft.key for draft in own[:-1])]
-    assert sum(draft.usage["output"] for draft in own if draft.usage) == 2
-
-
 def test_a_link_from_one_line_into_another_is_not_followed():
     log = spawning("Look")
     main = log.last

@@ -155,13 +155,6 @@ def test_the_messages_of_a_sub_agent_are_a_line_that_its_call_began():
     ]
 
 
-def test_a_stream_cut_at_any_byte_is_a_session_or_of_unknown_format():
-    data = stream(*RUN)
-    for size in range(0, len(data), 7):
-        if ClaudeCode().sniff(data[:size]):
-            events_of(ClaudeCode(), data[:size])
-
-
 @pytest.mark.parametrize("order", range(3))
 def test_stream_and_session_file_in_any_order_are_one_run_with_each_call_once(repository, tmp_path, order):
     paths = [tmp_path / "out.jsonl", tmp_path / "session.jsonl"]

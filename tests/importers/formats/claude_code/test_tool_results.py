@@ -119,14 +119,6 @@ def test_files_are_taken_from_structured_results(tool_use_result, touch):
 
 
 @pytest.mark.parametrize(
-    "tool_use_result",
-    [{"filePath": "/shop/a.txt", "operation": "hover"}, {"file": {"base64": "aGk="}}, {"filePath": 7}],
-)
-def test_a_result_that_merely_mentions_a_file_touches_none(tool_use_result):
-    assert results("LSP", toolUseResult=tool_use_result).files == ()
-
-
-@pytest.mark.parametrize(
     ("tool", "asked", "output", "touch"),
     [
         ("Read", {"file_path": "a.txt"}, "1 tea", FileTouch("a.txt", "read")),
@@ -164,17 +156,3 @@ def test_files_of_parallel_results_are_combined():
     draft = drafts(log)[1]
     assert [part.fields["call_id"] for part in draft.parts] == ["c1", "c2", "c3"]
     assert (draft.files, draft.tool) == ((FileTouch("a", "read"), FileTouch("b", "read")), "Read")
-
-
-def test_one_record_may_have_several_results_and_text():
-    log = Log()
-    log.answer("m1", call("c1"), call("c2"))
-    block = {"type": "tool_result", "content": "x"}
-    log.user(
-        [block | {"tool_use_id": "c1"}, block | {"tool_use_id": "c2", "is_error": True}, text("Go on")],
-        toolUseResult={"code": 1},
-    )
-    draft = drafts(log)[1]
-    assert [part.type for part in draft.parts] == ["tool_result", "tool_result", "text"]
-    assert not any("structured" in part.fields for part in draft.parts)
-    assert draft.status == "error"

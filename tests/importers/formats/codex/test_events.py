@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.importers.formats.codex.rollouts import THREAD, Rollout, kinds, messages_of, read, texts
-from tests.importers.reading import drafts, states
+from tests.importers.reading import drafts
 
 ABORTED = "<turn_aborted>\nStopped."
 
@@ -48,13 +48,6 @@ def test_an_error_that_is_reported_twice_is_one_message():
     assert kinds(rollout.event("error", message="again")) == "error error"
 
 
-@pytest.mark.parametrize(
-    "event", [{"type": "error"}, {"type": "error", "message": 7}, {"type": "task_complete", "error": "x"}]
-)
-def test_an_error_without_a_text_is_a_state(event):
-    assert drafts(read(Rollout().add("event_msg", event))) == []
-
-
 def test_a_compaction_stays_linear_and_starts_the_context():
     """Context building starts there."""
     history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Sell tea"}]}]
@@ -95,13 +88,6 @@ def test_a_rollback_makes_a_branch():
     assert tree(rollout) == [("a", None), ("b", "a"), ("c", "b"), ("d", "c"), ("e", "b"), ("f", "e")]
 
 
-def test_a_rollback_of_several_turns_goes_further_back():
-    rollout = (
-        Rollout().user("a").say("b").user("c").say("d").user("e").event("thread_rolled_back", num_turns=2).user("f")
-    )
-    assert tree(rollout)[-1] == ("f", "b")
-
-
 def test_the_message_rolled_back_to_is_active():
     events = read(Rollout().user("a").say("b").user("c").event("thread_rolled_back", num_turns=1))
     assert events[-1].active == drafts(events)[1].key
@@ -118,12 +104,6 @@ def test_the_last_name_of_a_thread_is_its_title():
     rollout = Rollout().event("thread_name_updated", thread_id=THREAD, thread_name="Tea").user("Hi")
     assert read(rollout)[-1].title == "Tea"
     assert read(rollout.event("thread_name_updated", thread_name="Tea shop"))[-1].title == "Tea shop"
-
-
-def test_the_name_of_another_thread_is_not_a_title():
-    events = read(Rollout().event("thread_name_updated", thread_id="other", thread_name="Tea"))
-    assert events[-1].title is None
-    assert states(events)[-1] == "event_msg/thread_name_updated"
 
 
 @pytest.mark.parametrize("record", ["inter_agent_communication", "response_item"])

@@ -12,7 +12,6 @@ from tests.importers.formats.codex.rollouts import (
     THREAD,
     Rollout,
     messages_of,
-    texts,
     tokens,
 )
 
@@ -84,10 +83,6 @@ def test_copies_without_totals_do_not_hide_the_usage_of_the_fork():
     assert found[1].usage["input_uncached"] == 70
 
 
-def test_a_fork_that_was_not_continued_is_all_copies():
-    assert {draft.precision for draft in messages_of(fork())} == {"restamped"}
-
-
 @pytest.mark.parametrize(
     "begin",
     [
@@ -137,12 +132,3 @@ def test_a_spawned_agent_names_the_call_that_started_it():
     found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.spawned_by for draft in found if draft.spawned_by] == [{"thread": PARENT, "call_id": "c2"}]
     assert found[5].spawned_by is not None
-
-
-def test_a_spawned_agent_is_the_author_only_after_the_copies():
-    found = messages_of(fork(spawn, source=SPAWN))
-    assert [draft.author.name for draft in found if draft.kind == "answer"] == ["codex", "codex", "codex", "Emmy"]
-    assert [(texts(draft), draft.author.kind) for draft in found if draft.kind == "prompt"] == [
-        (["Sell tea"], "human"),
-        (["Look"], "injected"),
-    ]

@@ -65,10 +65,6 @@ def test_a_page_under_another_file_name_is_a_part(base):
     assert found.sub_file == session("/other.jsonl", history_base=base).sub_file
 
 
-def test_the_file_name_of_another_thread_names_no_part():
-    assert session(f"/rollout-2026-04-11T10-00-00-{PARENT}_{SEGMENT}.jsonl").sub_file is None
-
-
 def test_a_spawned_agent_belongs_to_its_parent():
     found = session(source=SPAWN, agent_nickname="Emmy")
     assert found.base == PARENT
@@ -104,22 +100,3 @@ def test_a_session_without_its_first_record_is_named_by_its_file():
     data = b'{"timestamp": broken}\n' + b"".join(short_rollout().data().splitlines(keepends=True)[1:])
     found = read(data, NAME)[0]
     assert (found.native_id, found.created) == (THREAD, "2026-04-11T10:00:02.000Z")
-
-
-def test_a_session_without_any_id_is_named_by_its_first_line():
-    data = b"".join(short_rollout().data().splitlines(keepends=True)[1:])
-    names = {read(piece, "/x.jsonl")[0].native_id for piece in (data, data[:400], data + b"{}\n")}
-    assert len(names) == 1
-
-
-def test_a_session_record_that_comes_late_still_names_the_session():
-    data = short_rollout().data().splitlines(keepends=True)
-    assert read(b"".join([data[1], data[0], *data[2:]]), "/x.jsonl")[0].native_id == THREAD
-
-
-@pytest.mark.parametrize(
-    "base", [7, {}, {"thread_id": 7}, {"thread_id": PARENT, "end_byte_offset": -1, "end_ordinal_exclusive": "42"}]
-)
-def test_a_base_of_the_wrong_shape_is_not_followed(base):
-    details = session(history_base=base).details
-    assert not {"end_byte_offset", "end_ordinal"} & details.keys()

@@ -49,15 +49,6 @@ def test_a_fork_without_copies_continues_its_base(repository, tmp_path):
     assert sorted(lengths(repository).values()) == [5, 6]
 
 
-def test_a_fork_follows_the_message_where_it_was_made(repository, tmp_path):
-    data = parent().data()
-    end = data.index(b"\n", data.index(b"Sell tea")) + 1
-    base = {"thread_id": PARENT, "end_ordinal_exclusive": 4, "end_byte_offset": end}
-    rollout = Rollout(THREAD, forked_from_id=PARENT, history_base=base).user("And milk")
-    import_files(repository, write(tmp_path / "fork.jsonl", rollout), write(tmp_path / "parent.jsonl", data))
-    assert sorted(lengths(repository).values()) == [2, 4]
-
-
 def test_a_rollout_without_its_base_is_imported_with_a_note(repository, tmp_path):
     """There is a note, and the fork's own messages are imported."""
     done = import_files(repository, write(tmp_path / "fork.jsonl", fork(continue_thread)))

@@ -8,8 +8,7 @@ import pytest
 
 from scopes.importers.archive import walk_segments
 from scopes.importers.formats.codex import Codex
-from scopes.importers.formats.events import Session
-from tests.importers.reading import drafts, events_of, states, unparsed
+from tests.importers.reading import drafts, events_of, unparsed
 from tests.importers.streams import calls_of, import_paths, runs_of
 
 THREAD = "019d0001-2222-7222-8222-222222222222"
@@ -61,12 +60,6 @@ def test_parallel_commands_are_one_answer_and_one_message_of_results():
     assert [(draft.kind, len(draft.parts)) for draft in found] == [("answer", 2), ("tool-results", 2)]
 
 
-def test_a_command_that_was_cut_off_is_an_open_call():
-    events = read(*started(), *command(0, "make", None))
-    assert [part.type for draft in drafts(events) for part in draft.parts] == ["tool_call"]
-    assert "item.completed" in states(events)
-
-
 def test_a_completed_item_without_a_started_one_is_a_call_with_its_result():
     change = item(0, "file_change", changes=[{"path": "/a/app.py", "kind": "update"}], status="completed")
     (found,) = drafts(read(*started(), change))
@@ -80,11 +73,6 @@ def test_a_failed_turn_is_one_error_and_the_end_of_the_run():
     )
     assert [(draft.kind, draft.status) for draft in drafts(events)] == [("error", "error")]
     assert events[-1].run_end[:2] == ("error", "no model")
-
-
-def test_the_turns_of_two_threads_in_one_file_are_two_sessions():
-    events = read(*started(), *command(0, "ls", 0), completed(), *started("other"), *command(0, "ls", 0))
-    assert [event.native_id for event in events if isinstance(event, Session)] == [THREAD, "other"]
 
 
 def test_two_turns_of_a_thread_in_one_file_keep_their_calls_apart():

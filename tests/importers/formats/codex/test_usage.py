@@ -63,13 +63,6 @@ def test_an_answer_that_awaits_its_usage_is_open_with_its_results():
     assert [draft.kind for draft in closed_messages(rollout.count(tokens(10)))] == ["prompt", "answer"]
 
 
-def test_a_usage_between_results_belongs_to_the_answer():
-    rollout = Rollout().call("c1").call("c2").output("c1").count(tokens(10)).output("c2").say("Done")
-    assert [(draft.kind, (draft.usage or {}).get("input_uncached")) for draft in messages_of(rollout)] == [
-        ("answer", 10), ("tool-results", None), ("answer", None),
-    ]  # fmt: skip
-
-
 def test_a_usage_that_no_answer_follows_is_a_state():
     events = read(Rollout().user("Hi").count(tokens(10)))
     assert sums(drafts(events)) == {}
@@ -95,11 +88,6 @@ def test_usages_of_answers_without_messages_are_summed():
 )
 def test_a_count_of_another_shape_counts_nothing(info):
     assert sums(messages_of(Rollout().say("Hi").event("token_count", info=info))) == {}
-
-
-@pytest.mark.parametrize("usage", [None, 7, {}, {"input_tokens": 1.5}, {"input_tokens": True}])
-def test_a_record_of_another_shape_counts_nothing(usage):
-    assert sums(messages_of(Rollout().say("Hi").add("token_usage_record", {"usage": usage}))) == {}
 
 
 DISORDERS = {  # running totals and last answers, and what all of them used

@@ -75,12 +75,6 @@ def test_messages_are_those_of_the_root_in_its_order(tmp_path):
     assert (states(events), unparsed(events)) == (["meta", "root"], [])
 
 
-def test_the_session_is_what_meta_and_the_root_say(tmp_path):
-    session = read(tmp_path, *chat_rows(*MESSAGES))[0]
-    assert (session.native_id, session.title, session.cwd) == (CHAT, "Limit the log-ins", "/home/carol/shop")
-    assert (session.created, session.is_stream) == ("2026-11-21T06:48:20.000Z", False)
-
-
 def test_a_prompt_is_what_was_typed_and_its_context_comes_after_it(tmp_path):
     around = typed("why?")
     around["content"][0]["text"] = "<attached_files>\na.py\n</attached_files>\n<user_query>\nwhy?\n</user_query>"
@@ -115,20 +109,6 @@ def test_a_result_is_kept_as_it_is_and_says_whether_it_failed(tmp_path, result, 
     assert drafts(events)[-1].parts == (Part("tool_result", {"call_id": "call_1", **fields}),)
 
 
-@pytest.mark.parametrize(
-    ("block", "kind"),
-    [
-        ({"type": "image", "image": "aGk=", "mediaType": "image/png"}, "image"),
-        ({"type": "file", "data": "https://example.org/a.pdf"}, "file"),
-        ({"type": "hologram"}, "raw"),
-    ],
-)
-def test_other_parts_are_kept(tmp_path, block, kind):
-    events = read(tmp_path, *chat_rows({"role": "user", "content": ["look", block]}))
-    assert [part.type for part in drafts(events)[0].parts] == ["text", kind]
-    assert len(unparsed(events)) == (kind == "raw")
-
-
 def test_blobs_that_are_no_message_of_the_root_are_states(tmp_path):
     lost = blob(b"\x0a\x05hello")
     earlier = blob({"role": "user", "content": "of an older root"})
@@ -136,11 +116,6 @@ def test_blobs_that_are_no_message_of_the_root_are_states(tmp_path):
     events = read(tmp_path, *chat_rows(typed("x"), others=[field(1, b"hi\xff")]), *rows)
     assert sorted(states(events)) == ["blob", "blob", "message/not-in-root", "meta", "root"]
     assert unparsed(events) == []
-
-
-def test_a_chat_without_messages_in_json_is_kept_and_all_of_it_counted(tmp_path):
-    events = read(tmp_path, *chat_rows(others=[field(1, b"\x01" * 40), field(2, b"\x02" * 50)]))
-    assert (drafts(events), len(unparsed(events))) == ([], 2)
 
 
 def test_a_message_that_the_store_does_not_have_is_counted(tmp_path):
@@ -226,11 +201,6 @@ def test_what_only_the_hooks_recorded_is_a_branch_of_the_same_conversation(tmp_p
     import_paths(store, hook_journal(tmp_path))
     assert conversation_ids(store) == ["conv-001"]
     assert len(list_branch_tips(store, "conv-001")) == 2
-
-
-@pytest.mark.parametrize("data", [b"", b"\x0a", b"\x0a\x05ab", b"\x07", b"\xff" * 12, b"\x00\x00", b"\x0b"])
-def test_what_is_no_message_of_protobuf_has_no_fields(data):
-    assert not read_fields(data)
 
 
 def test_fields_of_all_widths_are_passed_over():

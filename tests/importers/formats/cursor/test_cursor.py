@@ -9,16 +9,13 @@ import pytest
 from scopes.errors import CannotImport
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.cursor import Cursor
 from scopes.importers.formats.registry import FORMATS
-from tests.importers.databases import make_database
 from tests.importers.formats.cursor.events import (
     CONVERSATION,
     EDIT,
     TURN,
     edit,
-    hook_input,
     journal,
     mcp,
     prompt,
@@ -28,7 +25,7 @@ from tests.importers.formats.cursor.events import (
     thought,
     turn,
 )
-from tests.importers.reading import bytes_source, drafts, events_of, source_of, states, unparsed
+from tests.importers.reading import bytes_source, drafts, events_of, unparsed
 from tests.importers.streams import import_paths
 
 
@@ -38,13 +35,6 @@ def read(*inputs):
 
 def parts(draft):
     return [(part.type, part.fields.get("name") or part.text) for part in draft.parts]
-
-
-def test_another_database_is_of_no_known_format(tmp_path):
-    path = make_database(tmp_path / "x.db", "CREATE TABLE notes (id TEXT); CREATE TABLE meta (key TEXT);")
-    with pytest.raises(CannotImport, match="unknown format") as error:
-        choose_format(FORMATS, source_of(path))
-    assert "Cursor" not in error.value.message
 
 
 def test_a_turn_is_a_prompt_and_an_answer_with_its_calls_in_order():
@@ -94,12 +84,6 @@ def test_arguments_that_cannot_be_stored_as_json_are_kept_as_their_text(reposito
     assert (result.fields["output"], answer.text) == ('{"rows": [1]}', "done")
 
 
-def test_files_that_were_attached_are_with_the_prompt():
-    given = prompt(attachments=[{"type": "file", "filePath": "/work/a.py"}, {"type": "rule", "file_path": "/r"}, {}, 1])
-    (first,) = drafts(read(given))
-    assert [part.fields["path"] for part in first.parts if part.type == "file_ref"] == ["/work/a.py", "/r"]
-
-
 def test_several_texts_of_a_generation_are_one_answer():
     (answer,) = drafts(read(response("one"), thought("and"), response("two")))
     assert [part.text for part in answer.parts] == ["one", "and", "two"]
@@ -112,32 +96,11 @@ def test_the_end_of_the_last_turn_is_that_of_the_run(status, ended):
     assert read(prompt(), stop(status), prompt("more"))[-1].run_end is None
 
 
-def test_events_that_are_not_known_are_kept_as_states():
-    events = read(prompt(), hook_input("preCompact", trigger="auto"), stop())
-    assert states(events) == ["preCompact", "stop"]
-
-
 @pytest.mark.parametrize("line", [b"{broken\n", b"[1]\n", journal(prompt(conversation="another")), b'{"a": 1}\n'])
 def test_what_cannot_be_read_is_archived_and_stops_nothing(line):
     events = events_of(Cursor(), journal(prompt()) + line + journal(response()))
     assert len(drafts(events)) == 2
     assert len(unparsed(events)) == 1
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        prompt(prompt=None, attachments=None),
-        edit(edits=None, file_path=7),
-        mcp(tool_name=None, tool_input="{broken", result_json=None),
-        mcp(tool_input=[1], result_json={"a": 1}),
-        shell(output=None),
-        response(text=None, generation_id=None, model=5, workspace_roots="x"),
-        stop(status=None, workspace_roots=[7]),
-    ],
-)
-def test_fields_of_other_types_are_no_problem(given):
-    assert len(drafts(read(prompt(), given))) in {1, 2}
 
 
 def test_only_lines_of_our_hook_are_recognized():

@@ -37,7 +37,6 @@ from tests.importers.reading import drafts, events_of, states, unparsed
 from tests.importers.stores import branch_words, count_objects
 from tests.support.store import make_store
 
-PANEL = "workbench.panel.aichat.view.aichat.chatdata"
 WORDS = "limit the log-ins I read it. Now the tests. One is red. why? The limit is 5."
 
 
@@ -233,16 +232,6 @@ def test_a_conversation_that_cannot_be_read_keeps_its_bubbles(tmp_path):
     assert (texts(events), unparsed(events)) == ("limit the log-ins", ["a conversation that cannot be read"])
 
 
-def test_a_draft_without_a_bubble_is_no_conversation(tmp_path):
-    path = editor_database(tmp_path / "state.vscdb", *editor_rows(), value_row("composerData:b", {"text": "typing"}))
-    assert read(path) == []
-
-
-def test_code_of_a_bubble_without_a_text_is_its_text(tmp_path):
-    block = bubble(2, 2, codeBlocks=[{"content": "x = 1", "languageId": "python"}, {"content": ""}])
-    assert texts(read_bubbles(tmp_path, BUBBLES[0], block)).endswith("```python\nx = 1\n```")
-
-
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
@@ -255,12 +244,6 @@ def test_code_of_a_bubble_without_a_text_is_its_text(tmp_path):
 def test_the_directory_may_only_be_in_a_bubble(tmp_path, uri, path):
     session = read_bubbles(tmp_path, bubble(1, 1, "x", workspaceUris=[uri]), workspaceIdentifier={})[0]
     assert session.cwd == path
-
-
-def test_files_that_were_attached_are_mentioned(tmp_path):
-    files = {"fileSelections": [{"uri": {"fsPath": "/home/carol/shop/login.py"}}, {"uri": None}, 7]}
-    (draft,) = drafts(read_bubbles(tmp_path, bubble(1, 1, "look", context=files)))
-    assert draft.parts[1] == Part("file_ref", {"path": "/home/carol/shop/login.py", "op": "mention"})
 
 
 def test_a_second_import_writes_nothing_and_a_grown_one_only_what_is_new(tmp_path, store):

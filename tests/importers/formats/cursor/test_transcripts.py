@@ -76,11 +76,6 @@ def test_the_end_of_the_last_turn_is_that_of_the_run():
     assert failed.run_end == RunEnd("error", "no network")
 
 
-def test_the_name_of_the_file_is_the_id_of_the_conversation():
-    assert read(*LINES)[0].native_id == CHAT
-    assert read(*LINES, path="/x.jsonl")[0].native_id == read(*LINES[:2], path="/y.jsonl")[0].native_id
-
-
 def test_other_lines_are_kept_and_counted():
     assert unparsed(read(*LINES, {"type": "news"}, line("tool", "x"))) == [
         "a line of the type 'news'", "a line of the type none",

@@ -9,7 +9,7 @@ import pytest
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.gemini import Gemini
 from tests.importers.formats.gemini.test_gemini import CALL, DONE, OUTPUT, SESSION, TIME, TOKENS, lines, message
-from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
+from tests.importers.reading import drafts, events_of, real_transcript, unparsed
 from tests.importers.stores import branch_words
 from tests.importers.streams import import_paths
 from tests.support.store import make_store
@@ -48,12 +48,6 @@ def test_the_result_of_a_call_is_in_its_answer_which_touched_the_files():
     assert [part.type for part in answer.parts] == ["tool_call", "tool_call", "tool_result", "tool_result"]
     assert answer.parts[2].fields == {"call_id": CALL, "output": OUTPUT, "is_error": True, "exit_code": 2}
     assert [(touch.path, touch.op) for touch in answer.files] == [("a.py", "edit")]
-
-
-def test_what_is_no_message_is_noted_and_what_is_around_the_messages_is_kept():
-    events = events_of(Gemini(), document(MESSAGES[0], {"id": "x"}, 7, MESSAGES[3]))
-    assert [draft.native_ids for draft in drafts(events)] == [("p",), ("b",)]
-    assert (states(events), unparsed(events)) == (["conversation"], ["a record of unknown type"] * 2)
 
 
 def test_a_call_that_waits_is_replaced_when_the_file_is_written_again(tmp_path):

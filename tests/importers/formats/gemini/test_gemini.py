@@ -107,25 +107,11 @@ def test_a_message_that_is_written_again_is_one_message_with_its_calls_and_exit_
     assert events[0].cwd == "/home/dev/project"
 
 
-def test_a_rewind_drops_messages_to_a_line_of_their_own():
-    events = read(*FILE, {"$rewindTo": "p"}, message("q", "user", 8, [{"text": "Stop."}]))
-    last = drafts(events)[-1]
-    assert (last.parent, events[-1].active) == (drafts(events)[0].key, last.key)
-
-
 def test_a_list_of_messages_replaces_those_before_and_its_new_ones_share_its_bytes():
     new = [message("x", "user", 8, "One."), message("y", "gemini", 8, "Two.")]
     found = drafts(read(*FILE[:3], {"$set": {"messages": new}}))
     assert [draft.parts[0].text for draft in found[-2:]] == ["One.", "Two."]
     assert found[-1].parent == found[-2].key
-
-
-@pytest.mark.parametrize("records", [STREAM, FILE])
-def test_a_file_cut_at_any_byte_is_read(records):
-    data = lines(*records)
-    for size in range(0, len(data), 11):
-        if Gemini().sniff(data[:size]):
-            events_of(Gemini(), data[:size])
 
 
 @pytest.mark.parametrize("order", range(3))

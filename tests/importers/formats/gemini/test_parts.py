@@ -28,26 +28,6 @@ def test_each_block_becomes_a_part_of_its_kind(content, expected):
     assert list(read_parts(content)) == [Part(*each) for each in expected]
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        7,
-        False,
-        [],
-        {},
-        {"text": 7},
-        {"functionCall": "make"},
-        {"functionResponse": None},
-        {"inlineData": {"mimeType": "image/png"}},
-        {"fileData": {"fileUri": None}},
-        {"executableCode": {"language": "PYTHON", "code": "1 + 1"}},
-    ],
-)
-def test_a_block_of_unknown_shape_is_kept_raw_between_its_neighbours(block):
-    found = list(read_parts(["One.", block, "Two."]))
-    assert found == [Part("text", {"text": "One."}), Part("raw", {"json": block}), Part("text", {"text": "Two."})]
-
-
 def shell(output, **fields):
     return {"id": "c1", "name": "run_shell_command", "response": {"output": output}, **fields}
 
@@ -68,13 +48,6 @@ def shell(output, **fields):
 def test_the_exit_code_of_a_shell_is_its_last_line_of_that_form(output, code, failed):
     fields = read_response(shell(output), "success").fields
     assert (fields.get("exit_code"), fields["is_error"]) == (code, failed)
-
-
-def test_only_the_output_of_a_shell_has_an_exit_code():
-    response = {"id": "c1", "name": "read_file", "response": {"output": "Exit Code: 2\n"}}
-    assert read_response(response, "success") == Part(
-        "tool_result", {"call_id": "c1", "output": "Exit Code: 2\n", "is_error": False}
-    )
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.gemini import Gemini
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.import_sources import ImportOptions, import_sources
-from scopes.store.projects import Project
+from scopes.importers.import_sources import import_sources
 from tests.importers.formats.gemini.test_gemini import CONTEXT, SESSION, lines, message
 from tests.importers.formats.gemini.test_session import HEADER, PROMPT, call
 from tests.importers.reading import events_of, real_transcript
@@ -80,17 +79,6 @@ def test_the_directory_is_metadata_of_this_machine_and_changes_no_commit(top):
     assert before.list_refs(*same) == after.list_refs(*same)
     assert [read_metadata(store, "conv-001").directory for store in (before, after)] == [None, ROOT]
     assert import_paths(after, path).operation is None
-
-
-def test_a_project_store_takes_the_sessions_whose_project_another_file_names(top):
-    (top / "tmp/shop/.project_root").write_text(str(top / "shop"))
-    session_in(top, HEADER, PROMPT)
-    session_in(top, {**HEADER, "sessionId": "other"}, PROMPT, project="other")
-    project = Project(str(top / "shop"), None)
-    done = import_sources(
-        make_store(top / "store.git"), find_sources(str(top / "tmp")), FORMATS, ImportOptions(projects=[project])
-    )
-    assert (len(done.conversations), done.other_sessions) == (1, 1)
 
 
 def test_the_first_directory_of_the_workspace_is_that_of_a_sub_agent(top):

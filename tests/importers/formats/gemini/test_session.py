@@ -8,12 +8,11 @@ from tests.importers.formats.gemini.test_gemini import (
     CONTEXT,
     FILE,
     RESPONSE,
-    SESSION,
     TOKENS,
     message,
     read,
 )
-from tests.importers.reading import drafts, states, unparsed
+from tests.importers.reading import drafts, states
 
 HEADER = FILE[0]
 PROMPT, ANSWER = message("p", "user", 1, "Run it."), message("a", "gemini", 2, "Done.")
@@ -58,31 +57,6 @@ def test_the_type_of_a_message_decides_its_kind_and_author(record, kind, author,
     assert draft.native_ids == ("x",)
 
 
-@pytest.mark.parametrize(
-    ("record", "reason"),
-    [
-        ({"type": "user", "content": "no id"}, "a record of unknown type"),
-        ({"type": "user", "id": "", "content": "x"}, "a record of unknown type"),
-        ({"type": "user", "id": 7, "content": "x"}, "a record of unknown type"),
-        ({"type": "user", "id": "x"}, "a record of unknown type"),
-        ({"type": "model", "id": "x", "content": "x"}, "a record of unknown type"),
-        ({"type": None, "id": "x", "content": "x"}, "a record of unknown type"),
-        ({"$rewindTo": 7}, "a record of unknown type"),
-        ({"sessionId": ""}, "a record of unknown type"),
-        ({}, "a record of unknown type"),
-    ],
-)
-def test_a_record_that_is_no_message_is_noted_and_its_neighbours_are_read(record, reason):
-    events = read(HEADER, PROMPT, record, ANSWER)
-    assert tree(events) == [("Run it.", None), ("Done.", "Run it.")]
-    assert unparsed(events) == [reason]
-
-
-@pytest.mark.parametrize("content", [None, "", [], {}, 7, [None], [{"text": None}]])
-def test_a_message_with_any_content_is_a_message(content):
-    assert [draft.native_ids for draft in drafts(read(HEADER, message("x", "gemini", 1, content)))] == [("x",)]
-
-
 def test_the_last_writing_of_a_message_counts_and_all_of_them_are_its_bytes():
     pieces = [message("a", "gemini", 2, "Do"), PROMPT, message("a", "gemini", 2, "Done.", model="m", tokens=TOKENS)]
     first, second = drafts(read(HEADER, *pieces))
@@ -121,15 +95,6 @@ def test_the_results_name_the_files_that_their_calls_touched(tool, given, touche
     result = drafts(read(HEADER, answer, message("r", "user", 2, [response(tool=tool, output="ok")])))[-1]
     assert [(touch.path, touch.op) for touch in result.files] == touched
     assert (result.tool, result.reply_to) == (tool, None)  # the parent is the message of the call
-
-
-@pytest.mark.parametrize(
-    ("status", "content"), [("error", {"output": "no"}), ("cancelled", {"output": ""}), ("success", {"error": "no"})]
-)
-def test_a_call_that_failed_touched_no_file(status, content):
-    answer = message("a", "gemini", 1, "", toolCalls=[call(status=status)])
-    result = drafts(read(HEADER, answer, message("r", "user", 2, [response(**content)])))[-1]
-    assert (result.parts[0].fields["is_error"], result.files) == (True, ())
 
 
 def test_results_that_come_after_another_message_refer_to_their_answer():
@@ -199,22 +164,6 @@ def test_a_message_that_was_dropped_and_is_written_again_is_where_it_was():
 )
 def test_messages_missing_from_a_later_list_stay_on_a_line_of_their_own(listed, line):
     assert tree(read(HEADER, PROMPT, ANSWER, {"$set": {"messages": listed}})) == line
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{}, {"lastUpdated": "x"}, {"messages": None}, {"messages": {}}, {"messages": [1, {}, {"id": "x"}]}, 7, None],
-)
-def test_a_record_that_sets_no_message_is_a_state(fields):
-    events = read(HEADER, PROMPT, {"$set": fields})
-    assert len(drafts(events)) == 1
-    assert states(events)[-1] in {"$set", "$set/messages"}
-
-
-@pytest.mark.parametrize("before", [[], [PROMPT], [PROMPT, ANSWER]])
-def test_the_session_is_known_where_the_header_is_not_the_first_record(before):
-    events = read(*before, HEADER)
-    assert (events[0].native_id, len(drafts(events))) == (SESSION, len(before))
 
 
 @pytest.mark.parametrize(

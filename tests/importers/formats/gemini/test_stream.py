@@ -17,7 +17,7 @@ from tests.importers.formats.gemini.test_gemini import (
     message,
     read,
 )
-from tests.importers.reading import drafts, events_of, unparsed
+from tests.importers.reading import drafts, events_of
 
 PROMPT = event("message", 1, role="user", content="Run it.")
 
@@ -71,54 +71,6 @@ def test_pieces_calls_and_results_become_messages(records, expected):
 
 
 @pytest.mark.parametrize(
-    ("fields", "output", "failed"),
-    [
-        ({"output": "ok"}, "ok", False),
-        ({}, "", False),
-        ({"output": None}, None, False),
-        ({"output": {"deep": [1]}}, {"deep": [1]}, False),
-        ({"status": "error", "error": {"type": "x", "message": "denied"}, "output": "no"}, "denied", True),
-        ({"status": "error", "output": "no"}, "no", True),
-        ({"status": "error", "error": {"message": ""}, "output": "no"}, "no", True),
-        ({"status": "error", "error": "denied", "output": "no"}, "no", True),
-        ({"status": None, "output": "ok"}, "ok", True),
-        ({"status": "new-word"}, "", True),
-    ],
-)
-def test_a_result_is_an_error_unless_its_status_is_success(fields, output, failed):
-    part = drafts(read(init(), tool_use(), tool_result(**fields)))[-1].parts[0]
-    assert (part.fields["output"], part.fields["is_error"]) == (output, failed)
-
-
-def test_a_call_without_an_id_is_named_by_its_place_and_keeps_its_arguments():
-    records = [{**tool_use(), "tool_id": each, "tool_name": None} for each in (None, "", 7)]
-    (answer,) = drafts(read(init(), *records))
-    assert [part.fields["name"] for part in answer.parts] == ["tool"] * 3
-    assert len({part.fields["call_id"] for part in answer.parts}) == 3
-    assert all(part.fields["input"] == {"command": "make"} for part in answer.parts)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"type": "message", "role": "user", "content": None},
-        {"type": "message", "role": "user", "content": [{"text": "x"}]},
-        {"type": "error"},
-        {"type": "error", "message": 7},
-        {"type": "thought", "content": "x"},
-        {"type": None},
-        {},
-    ],
-)
-def test_a_record_of_unknown_shape_is_noted_and_its_neighbours_are_read(record):
-    events = read(init(), PROMPT, record, piece(3, "Done."))
-    assert (shape(events), unparsed(events)) == (
-        [("prompt", "Run it."), ("answer", "Done.")],
-        ["a record of unknown type"],
-    )
-
-
-@pytest.mark.parametrize(
     ("record", "status", "detail"),
     [
         (ended(), "success", ""),
@@ -135,30 +87,6 @@ def test_a_record_of_unknown_shape_is_noted_and_its_neighbours_are_read(record):
 def test_the_end_record_decides_how_the_run_ended(record, status, detail):
     found = read(init(), PROMPT, record)[-1].run_end
     assert (found.status, found.detail) == (status, detail)
-
-
-@pytest.mark.parametrize(
-    ("stats", "usage", "seconds"),
-    [
-        ({"input_tokens": 30, "cached": 10, "output_tokens": 4, "duration_ms": 1500}, (20, 10, 4), 1.5),
-        ({"input_tokens": 30, "output_tokens": 4}, (30, 0, 4), None),
-        ({"input_tokens": 3, "cached": 10, "output_tokens": 4, "duration_ms": 0}, (0, 10, 4), 0.0),
-        ({"input_tokens": "3", "output_tokens": 4, "duration_ms": "1"}, (0, 0, 4), None),
-        ({"input_tokens": -3, "cached": True, "output_tokens": 4, "duration_ms": None}, (0, 0, 4), None),
-        ({"models": {"a": {"tokens": {"prompt": 5, "candidates": 1}}, "b": {"tokens": {"prompt": 2, "thoughts": 2}}}}, (7, 0, 3), None),
-        ({"models": {"a": 7, "b": {"tokens": None}, "c": {"tokens": {"prompt": 5, "cached": 4}}}}, (1, 4, 0), None),
-        ({"models": ["a"]}, None, None),
-        ({"cached": 10}, None, None),
-        ({}, None, None),
-        (None, None, None),
-    ],
-)  # fmt: skip
-def test_the_end_has_the_tokens_and_the_duration_of_the_run(stats, usage, seconds):
-    found = read(init(), PROMPT, {**ended(), "stats": stats})[-1].run_end
-    known = (
-        None if found.usage is None else tuple(found.usage[each] for each in ("input_uncached", "cache_read", "output"))
-    )
-    assert (known, found.seconds) == (usage, seconds)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.importers.formats.iflow import Iflow
 from tests.importers.damage import lines
-from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
+from tests.importers.reading import drafts, events_of, real_transcript, unparsed
 
 SESSION = "session-5de701fc-7454-4858-a249-95cac4fd3b51"
 
@@ -158,13 +158,6 @@ def test_a_sidechain_is_a_line_of_its_own():
     assert [(draft.side, draft.parent) for draft in found[2:]] == [
         ("sidechain", None), ("sidechain", found[2].key), (None, found[1].key),
     ]  # fmt: skip
-
-
-def test_other_records_are_states_and_repeated_ones_add_nothing():
-    found = read(FILE[0], {"type": "summary", "sessionId": SESSION}, FILE[0], {"x": 1}, FILE[8])
-    assert states(found) == ["summary", "repeated/user"]
-    assert unparsed(found) == ["not a record of a session"]
-    assert [draft.kind for draft in drafts(found)] == ["prompt", "answer"]
 
 
 @pytest.mark.parametrize(

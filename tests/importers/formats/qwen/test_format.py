@@ -6,7 +6,6 @@ import pytest
 
 from scopes.importers.formats.qwen import Qwen
 from tests.importers.formats.qwen.test_qwen import (
-    REFUSED,
     SESSION,
     STREAM,
     USAGE,
@@ -36,27 +35,6 @@ def test_the_first_record_gives_session_folder_version_and_start():
     session = read(PROMPT)[0]
     assert (session.native_id, session.cwd, session.details) == (SESSION, "/home/dev/project", {"version": "0.15.10"})
     assert (session.created, session.is_stream) == ("2026-11-22T03:47:10.000Z", False)
-
-
-@pytest.mark.parametrize(
-    ("change", "known"),
-    [
-        ({}, True),
-        ({"type": "assistant"}, True),
-        ({"type": "tool_result"}, True),
-        ({"type": "system", "systemPayload": {}}, True),
-        ({"type": "system"}, False),
-        ({"type": "progress"}, False),
-        ({"isSidechain": False}, False),  # a record of Claude Code
-        ({"uuid": ""}, False),
-        ({"sessionId": None}, False),
-        ({"message": {"role": "user", "content": "Go."}}, False),
-        ({"message": None}, False),
-    ],
-)
-def test_a_record_with_a_parent_and_the_parts_of_the_gemini_api_is_recognized(change, known):
-    (record,) = session_file(PROMPT)
-    assert Qwen().sniff(lines({**record, **change})) is known
 
 
 @pytest.mark.parametrize(
@@ -114,21 +92,6 @@ def test_results_of_parallel_calls_are_one_message_also_through_telemetry():
     assert [draft.kind for draft in found] == ["prompt", "answer", "tool-results"]
     assert [part.fields["call_id"] for part in found[2].parts] == ["c1", "c2"]
     assert (found[2].native_ids, found[2].tool, len(found[2].spans)) == (("v2", "v4"), "run_shell_command", 2)
-
-
-def test_a_refused_call_touched_no_file():
-    call = {
-        "functionCall": {
-            "id": "c1",
-            "name": "edit",
-            "args": {"file_path": "a.py", "old_string": "x", "new_string": "y"},
-        }
-    }
-    for content, files in (({"error": REFUSED}, []), ({"output": "ok"}, ["a.py"])):
-        found = drafts(
-            read(PROMPT, ("assistant", parts("model", call)), ("tool_result", parts("user", response("c1", **content))))
-        )
-        assert [touch.path for touch in found[-1].files] == files
 
 
 @pytest.mark.parametrize("parent", ["unknown", None, "", 7])
@@ -194,22 +157,6 @@ def test_the_chain_of_a_real_session_runs_through_its_telemetry():
     assert [draft.kind for draft in found] == ["prompt", "answer", "tool-results", "answer"]
     assert [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
     assert states(events).count("system/ui_telemetry") == 3
-
-
-@pytest.mark.parametrize(
-    ("fields", "key"),
-    [
-        ({"type": "system", "subtype": "chat_compression"}, "system/chat_compression"),
-        ({"type": "system"}, "system"),
-        ({"type": "system", "subtype": 7}, "system"),
-        ({"type": "progress", "subtype": "x" * 100}, "progress/" + "x" * 64),
-        ({"type": "y" * 100}, "y" * 64),
-    ],
-)
-def test_another_record_is_a_state_named_by_its_type(fields, key):
-    records = session_file(PROMPT, DONE)
-    events = events_of(Qwen(), lines(*records, {"uuid": "w", "parentUuid": "v1", **fields}))
-    assert states(events) == [key]
 
 
 def test_a_stream_counts_cached_input_once_and_names_the_denied_calls():

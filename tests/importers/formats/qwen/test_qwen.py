@@ -102,14 +102,6 @@ def test_the_stream_of_qwen_is_no_stream_of_claude_and_its_input_includes_the_ca
     assert (found[0].format, found[-1].run_end.status) == ("qwen", "success")
 
 
-@pytest.mark.parametrize("records", [STREAM, FILE])
-def test_a_file_cut_at_any_byte_is_read(records):
-    data = lines(*records)
-    for size in range(0, len(data), 11):
-        if Qwen().sniff(data[:size]):
-            events_of(Qwen(), data[:size])
-
-
 @pytest.mark.parametrize("array", [False, True])
 @pytest.mark.parametrize("order", range(3))
 def test_stream_and_session_file_are_one_run(repository, tmp_path, order, array):
