@@ -73,7 +73,7 @@ def test_a_missing_run_can_be_suppressed_until_a_day(repository):
         assert (checked.exit_code, [note.text for note in checked.notes]) == (code, notes)
 
 
-INIT = {"type": "system", "subtype": "init", "cwd": "/home/dev/shop", "session_id": "s9", "model": "claude-x"}
+INIT = {"type": "system", "subtype": "init", "cwd": "/home/dev/shop", "session_id": "s9", "tools": ["Bash"]}
 FAILED = {"type": "result", "subtype": "error_during_execution", "is_error": True, "num_turns": 0, "session_id": "s9"}
 
 

@@ -52,8 +52,11 @@ _BY_QWEN = "qwen_code_version"
 
 
 def is_envelope(values: Iterable[Mapping[str, Any]]) -> bool:
-    """Return True if one of the first records of a source is of such a stream."""
-    return any(_is_init(value) or _is_enveloped(value) for value in values)
+    """Return True if one of the first records of a source is of such a stream.
+
+    The command line of Cursor has the same envelope, without the tools, the turns and the ids of messages.
+    """
+    return any(map(_is_enveloped, values))
 
 
 def is_by_qwen(values: Iterable[Mapping[str, Any]]) -> bool:
@@ -79,9 +82,11 @@ def _is_init(value: Mapping[str, Any]) -> bool:
 def _is_enveloped(value: Mapping[str, Any]) -> bool:
     if "isSidechain" in value or text_field(value, "session_id") is None:
         return False
+    if _is_init(value):
+        return "tools" in value or "claude_code_version" in value or _BY_QWEN in value
     if value.get("type") == "result":
-        return "num_turns" in value or "is_error" in value or "permission_denials" in value
-    return value.get("type") in ("assistant", "user") and isinstance(value.get("message"), dict)
+        return "num_turns" in value or "permission_denials" in value
+    return value.get("type") == "assistant" and text_field(object_field(value, "message"), "id") is not None
 
 
 class _Reader:

@@ -23,15 +23,16 @@ _LIMITS = ("TurnLimit", "max session turns", "Maximum session turns")
 
 
 def is_event(value: Mapping[str, Any]) -> bool:
-    """Return True if a record is one of such a stream, or the only one of the output as `json`."""
+    """Return True if a record is one of such a stream, or the only one of the output as `json`.
+
+    Any program may print a message with a role and a time.
+    """
     match value:
         case {"type": "init", "session_id": str(), "timestamp": str(), "model": _}:
             return True
-        case {"type": "message", "role": str(), "content": str(), "timestamp": str()}:
-            return True
         case {"type": "tool_use" | "tool_result", "tool_id": str(), "timestamp": str()}:
             return True
-        case {"type": "result", "status": str(), "timestamp": str()}:
+        case {"type": "result", "status": str(), "timestamp": str(), "stats": dict()}:
             return True
     return _is_object(value)
 

@@ -219,3 +219,23 @@ def test_the_real_execution_file_and_result_object_are_read(repository):
     assert [call.name for call in first.calls][:2] == ["Read", "Edit"]
     assert (len(first.calls), first.end.cost_usd) == (3, 0.0347)
     assert (second.calls, second.end.status) == ((), "success")
+
+
+def test_what_the_command_line_of_cursor_prints_is_not_taken():
+    """It has the same envelope, and would be a session of another agent."""
+    words = {"role": "assistant", "content": [text("Done.")]}
+    records = [
+        init(apiKeySource="login", model="auto", permissionMode="default"),
+        {"type": "user", "message": {"role": "user", "content": [text("Look")]}, "session_id": SESSION},
+        {"type": "assistant", "message": words, "session_id": SESSION},
+        {
+            "type": "result",
+            "subtype": "success",
+            "is_error": False,
+            "duration_ms": 9,
+            "result": "Done.",
+            "session_id": SESSION,
+        },
+    ]
+    assert not ClaudeCode().sniff(stream(*records))
+    assert ClaudeCode().sniff(stream(init(tools=["Bash"])))
