@@ -24,6 +24,7 @@ from scopes.sanitize import escape_json
 SCHEMA_VERSION = 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 Make: TypeAlias = Callable[[Any], Any]
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _TIME = re.compile(r"\bTime\b")
 _TAKEN = frozenset(name for name in vars(Result) if not name.startswith("_")) - {"kind", "notes"}
 
@@ -177,7 +178,7 @@ def _same(value: Any) -> Any:
 
 
 def _list(value: Iterable[Any]) -> list[Any]:
-    return [(_MAKERS.get(type(item)) or _maker(type(item)))(item) for item in value]
+    return [item if type(item) in _SCALARS else plain(item) for item in value]
 
 
 def _sorted_list(value: AbstractSet[Any]) -> list[Any]:
@@ -185,7 +186,7 @@ def _sorted_list(value: AbstractSet[Any]) -> list[Any]:
 
 
 def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): plain(item) for name, item in value.items()}
+    return {str(name): item if type(item) in _SCALARS else plain(item) for name, item in value.items()}
 
 
 def _own(value: Any) -> Any:
