@@ -28,6 +28,7 @@ _LEVEL = len("unknown")
 _MAX_SAME = 3  # rules that are unknown for the same reason and have a line each
 _ORDER: dict[str, int] = {level: number for number, level in enumerate(LEVELS)}
 _RESULTS: dict[str, Style] = {"fail": "bad", "todo": "warn", "pass": "good"}
+_BETTER_IF_LESS = frozenset({"seconds", "cost in USD"})
 _COMPARED = tuple(map(Column, ("Table", "Name", "Old", "New")))
 _TEST_SIGNS: dict[str, tuple[str, Style]] = {
     "passed": ("✓", "good"), "failed": ("✗", "bad"), "unknown": ("?", "warn")
@@ -290,11 +291,14 @@ def _tokens(number: float) -> str:
 
 
 def _more(amount: Amount, write: Callable[[float], str]) -> Span:
-    """Return how much more the second run has; it is green if it has less."""
+    """Return how much more the second run has; less time and less cost are green."""
     if amount.old is None or amount.new is None or amount.old == amount.new:
         return Span("")
     more = amount.new - amount.old
-    return Span(f"{'+' if more > 0 else '-'}{write(abs(more))}", "good" if more < 0 else "dim")
+    return Span(
+        f"{'+' if more > 0 else '-'}{write(abs(more))}",
+        "good" if more < 0 and amount.name in _BETTER_IF_LESS else "dim",
+    )
 
 
 def _last_test(results: Sequence[str]) -> Span:
