@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         CollaborationStarted,
         CollaborationType,
     )
-    from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
     from scopes.conversation.append import MessageAmended, MessageAppended
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
@@ -100,7 +99,6 @@ if TYPE_CHECKING:
     from scopes.importers.results import ConversationImported, Imported, SourceImported
     from scopes.index.caches import ConversationRow
     from scopes.memory.decision_candidates import CandidateList, DecisionAccepted, DecisionCandidate
-    from scopes.memory.uncompact import Uncompacted
     from scopes.merge.conflicts import ConflictRow
     from scopes.merge.resolve import MergeStrategy
     from scopes.model.conflicts import ConflictSide
@@ -125,7 +123,6 @@ _MODULES = {
     "scopes.api.store": "open_store Store",
     "scopes.collaboration.collaboration": "Collaboration CollaborationChanged CollaborationReport CollaborationStarted "
     "CollaborationType",
-    "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
     "scopes.conversation.append": "MessageAmended MessageAppended",
     "scopes.conversation.branch": "BranchCreated BranchRewound BranchSwitched Tagged TagList",
@@ -159,7 +156,6 @@ _MODULES = {
     "scopes.importers.results": "ConversationImported Imported SourceImported",
     "scopes.index.caches": "ConversationRow",
     "scopes.memory.decision_candidates": "CandidateList DecisionAccepted DecisionCandidate",
-    "scopes.memory.uncompact": "Uncompacted",
     "scopes.merge.conflicts": "ConflictRow",
     "scopes.conversation.rebase": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
     "scopes.merge.resolve": "MergeStrategy",
@@ -208,8 +204,6 @@ __all__ = [
     "ConflictView",
     "Conflicted",
     "Context",
-    "ContextChange",
-    "ContextDifference",
     "Conversation",
     "ConversationImported",
     "ConversationList",
@@ -303,7 +297,6 @@ __all__ = [
     "TagList",
     "Tagged",
     "TooNew",
-    "Uncompacted",
     "Undone",
     "UpToDate",
     "Usage",

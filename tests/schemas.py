@@ -93,7 +93,7 @@ DOCUMENTS = {
     "memory actions": "memory-actions",
     "memory done": "memory-action",
     "memory prune": "memory-prune",
-    "context": "context history context-diff export",
+    "context": "context history export",
     "branch": "branch-list branch rename delete-branch abandon",
     "switch": "switch branch resumption",
     "rename": "rename",

@@ -397,3 +397,16 @@ def test_an_empty_message_is_refused_unless_it_has_other_content(store, text):
     with pytest.raises(scopes.Refused, match="the message is empty"):
         conversation.append(text)
     assert conversation.append(text, kind="decision", decision={"topic": "a", "decision": "b"})
+
+
+@pytest.mark.parametrize("owner", [scopes.Store, scopes.Conversation])
+def test_every_method_has_an_example_that_it_takes(owner):
+    """The examples name methods, and options that these have."""
+    for name, method in vars(owner).items():
+        if name.startswith("_") or not inspect.isfunction(method):
+            continue
+        (example,) = re.findall(r"^ *>>> (.*)$", method.__doc__, re.MULTILINE)
+        receiver = {"Store": "store", "Conversation": "talk"}[owner.__name__]
+        calls = [node for node in ast.walk(ast.parse(example)) if isinstance(node, ast.Call)]
+        call = next(call for call in calls if ast.unparse(call.func) == f"{receiver}.{name}")
+        inspect.signature(method).bind(None, *call.args, **{each.arg: each.value for each in call.keywords})

@@ -19,13 +19,12 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
     found = conversation.bisect(lambda point: point.head is None or "broken" not in point.head.subject)
     assert_type(found, scopes.Bisection)
     assert_type(conversation.range_diff("main", "fix").pairs, tuple[scopes.RangePair, ...])
-    assert_type(conversation.context_diff("main", "fix").changes, tuple[scopes.ContextChange, ...])
     assert_type(conversation.merge_request(1).row.request, scopes.MergeRequest)
     for candidate in conversation.decision_candidates().candidates:
         assert_type(conversation.accept_decision(candidate.id, topic="a"), scopes.DecisionAccepted)
-    assert_type(conversation.usage("agent").total.cost_micros, int | None)
-    assert_type(conversation.checkout("codex", dry_run=True).command, tuple[str, ...])
+    assert_type(conversation.resume("codex", dry_run=True).command, tuple[str, ...])
     assert_type(store.usage(["day", "model"], since="1 week ago").rows, tuple[scopes.UsageRow, ...])
+    assert_type(store.usage("agent").total.cost_micros, int | None)
     try:
         conversation.append("more")
     except scopes.NotFound as error:
@@ -68,7 +67,7 @@ def agree(conversation: scopes.Conversation) -> None:
     rely_on(proposed)  # type: ignore[arg-type]
     for waiting in conversation.proposed_facts().proposals:
         rely_on(waiting.proposal)  # type: ignore[arg-type]
-    rely_on(conversation.promote_fact("slow").fact)
+    rely_on(conversation.accept_fact("slow").fact)
     for row in conversation.facts("Seeds").facts:
         rely_on(row.fact)
     proposed.state = "pending"  # type: ignore[misc]

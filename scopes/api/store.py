@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self
 
-from scopes.api.conversation import Branch, Conversation, UsageOptions, count_usage
+from scopes.api.conversation import Branch, Conversation
 from scopes.api.undo import follow_undo
+from scopes.clock import now_nanoseconds, parse_window
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.list import ConversationList, list_conversations
 from scopes.conversation.merge import list_merge_requests
@@ -57,6 +58,8 @@ def open_store(
     Raises:
         NotFound, Ambiguous: there is no store, or no such operation, or several operations have this prefix.
         Corrupt, TooNew, Inaccessible: it cannot be read.
+
+    >>> scopes.open_store("talks.git", create=True, author="alice").path
     """
     given = None if path is None else os.fspath(path)
     is_known = given is not None and os.path.isabs(given)  # then the current directory may have been deleted
@@ -84,7 +87,7 @@ class Store(StoreHandle):
     `notes` are warnings about how it was opened: nothing was in it at the time `at_operation`.
 
     A store may be kept open, and it must not be shared by threads. Agents are named by name, number, or a unique prefix
-    of the name.
+    of the name. In the examples, `store` is an open store.
     """
 
     author: Author
@@ -97,7 +100,10 @@ class Store(StoreHandle):
         self.close()
 
     def close(self) -> None:
-        """Close the files of the store; a later call opens them again. Every change is on disk already."""
+        """Close the files of the store; a later call opens them again. Every change is on disk already.
+
+        >>> store.close()
+        """
         self.repository.close()
 
     @property
@@ -109,19 +115,30 @@ class Store(StoreHandle):
         """Return a row for every conversation, as `scopes list` does, the most recently active first.
 
         A row has title, participants, branches and times; use `conversations` to read or change conversations.
+
+        >>> [row.title for row in store.list().conversations]
         """
         return list_conversations(self.repository, self._index_directory)
 
     def conversations(self) -> Sequence[Conversation]:
-        """Return a handle of every conversation, sorted by id."""
+        """Return a handle of every conversation, sorted by id.
+
+        >>> [each.id for each in store.conversations()]
+        """
         return [self._handle(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
     def conversation(self, text: str) -> Conversation:
-        """Return a conversation by its id or a unique prefix."""
+        """Return a conversation by its id or a unique prefix.
+
+        >>> store.conversation("conv-001").title
+        """
         return self._handle(resolve_conversation(self.repository, text))
 
     def branch(self, conversation: str, branch: str | None = None) -> Branch:
-        """Return a branch of a conversation (default: the active one); `conversation` may also be `CONV/BRANCH`."""
+        """Return a branch of a conversation (default: the active one); `conversation` may also be `CONV/BRANCH`.
+
+        >>> store.branch("conv-001/try").tip
+        """
         conversation_id, name = resolve_branch(self.repository, conversation, branch)
         return Branch(self._handle(conversation_id), name)
 
@@ -139,18 +156,27 @@ class Store(StoreHandle):
         id: str | None = None,  # noqa: A002
         participants: Iterable[str] = (),
     ) -> Conversation:
-        """Create a conversation with the branch `main`; without `id` it gets the next number."""
+        """Create a conversation with the branch `main`; without `id` it gets the next number.
+
+        >>> store.new("Login fails on Safari").id
+        """
         created = new(self.repository, conversation_id=id, title=title, participants=participants)
         return self._handle(created.id)
 
     def message(self, name: str) -> MessageView:
-        """Return a message by id, unique prefix, tag or revision (`conv-001/main~2`)."""
+        """Return a message by id, unique prefix, tag or revision (`conv-001/main~2`).
+
+        >>> store.message("conv-001/main~2").message.text
+        """
         return cat(self.repository, name)
 
     def search(
         self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
     ) -> scopes.Search:
-        """Find messages by words and fields; the query language is that of `scopes search`."""
+        """Find messages by words and fields; the query language is that of `scopes search`.
+
+        >>> [hit.head.subject for hit in store.search("cookie", limit=5).items if hasattr(hit, "head")]
+        """
         from scopes.search.run import search
 
         return search(
@@ -159,11 +185,17 @@ class Store(StoreHandle):
         )  # fmt: skip
 
     def merge_requests(self, *, state: str | None = None) -> scopes.MergeRequestList:
-        """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one."""
+        """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one.
+
+        >>> [row.request.title for row in store.merge_requests(state="open").merge_requests]
+        """
         return list_merge_requests(self.repository, state=state)
 
     def conflicts(self, *, status: str | None = None, include_all: bool = False) -> scopes.ConflictList:
-        """Return the open conflicts of all conversations, as `Conversation.conflicts` does for one."""
+        """Return the open conflicts of all conversations, as `Conversation.conflicts` does for one.
+
+        >>> [row.conflict.key for row in store.conflicts().conflicts]
+        """
         return list_conflicts(self.repository, status=status, include_all=include_all)
 
     def usage(
@@ -171,15 +203,32 @@ class Store(StoreHandle):
         by: By | Sequence[By] = "day",
         *,
         conversations: Sequence[str] | None = None,
-        **options: Unpack[UsageOptions],
+        since: str | None = None,
+        until: str | None = None,
+        model: str | None = None,
+        agent: str | None = None,
+        prices: str | os.PathLike[str] | None = None,
     ) -> scopes.Usage:
         """Return the tokens and the cost of model answers, each answer once, as `scopes usage` shows them.
 
-        conversations: only these; default: all.
         by: what the rows are for: `day`, `week`, `month`, `model`, `agent`, `project`, `conversation`, or several of
             them, of which one may be a period. An answer that several conversations have counts for the first.
+        conversations: only these; default: all.
+        since, until: times such as `1 week ago` or `2026-01-31`, days in the time zone of this machine.
+        model, agent: only answers by a model or agent whose name has this in it.
+        prices: a file with prices; default: the setting `scopes.prices`, or the table that comes with scopes.
+
+        >>> store.usage(["month", "model"], since="2026-01-01").total.cost_micros
         """
-        return count_usage(self.repository, by, conversations, options)
+        from scopes.usage.prices import configured_prices, read_prices
+        from scopes.usage.usage import UsageRequest, usage
+
+        start, end = parse_window(since, until, now_nanoseconds())
+        table = configured_prices(self.repository.config) if prices is None else read_prices(os.fspath(prices))
+        groups = (by,) if isinstance(by, str) else tuple(by)
+        chosen = None if conversations is None else tuple(conversations)
+        request = UsageRequest(groups, start, end, chosen, model=model, agent=agent)
+        return usage(self.repository, request, table)
 
     def import_file(
         self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False, join: bool = True
@@ -187,6 +236,8 @@ class Store(StoreHandle):
         """Import a transcript, or every transcript below a directory; what is already stored is not imported again.
 
         join: a copy of another session, continued differently, becomes a branch of that conversation.
+
+        >>> [row.new_messages for row in store.import_file("run.jsonl").conversations]
         """
         from scopes.importers.discovery import find_sources
         from scopes.importers.formats.registry import FORMATS
@@ -211,12 +262,17 @@ class Store(StoreHandle):
         conversation: only what changed this conversation.
         any_actor: whoever did it.
         dry_run: return what would be undone, and change nothing.
+
+        >>> store.undo(dry_run=True).target.summary
         """
         done = undo(self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
         return follow_undo(self.repository, done)
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
-        """Redo what this store's author undid last; the options are those of `undo`."""
+        """Redo what this store's author undid last; the options are those of `undo`.
+
+        >>> store.redo()
+        """
         done = redo(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
         return follow_undo(self.repository, done)
 
@@ -235,6 +291,8 @@ class Store(StoreHandle):
 
         capabilities: words for what it can do, which address it: `@review`.
         dependencies: context keys; it runs in `run_facts` when one of them has new facts.
+
+        >>> store.register_agent("bot", capabilities=["review"]).agent.number
         """
         from scopes.agents.register import register
 
@@ -247,6 +305,8 @@ class Store(StoreHandle):
         """Return the registered agents, by number, and other participants; or only agents that can do something.
 
         available: only agents that are available, or that are away.
+
+        >>> [row.name for row in store.agents(available=True).agents]
         """
         from scopes.agents.list import list_agents
 
@@ -257,6 +317,8 @@ class Store(StoreHandle):
 
         acknowledge: take them out of the inbox; of several processes that do so at once, each message goes to one.
         everything: also those that ask for something that has ended
+
+        >>> [each.message.text for each in store.inbox("bot", acknowledge=True).messages]
         """
         from scopes.agents.inbox import read_inbox
 

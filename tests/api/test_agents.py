@@ -108,8 +108,7 @@ def test_a_proposed_fact_becomes_a_fact_only_by_its_validation(ready):
     ready.propose_fact("seeds", "fast", id="fast")
     assert (ready.facts().facts, len(ready.proposed_facts().proposals)) == ((), 1)
     assert isinstance(ready.fact("fast"), scopes.ProposedFactView)
-    fact = ready.promote_fact("fast").fact
-    assert (type(fact), fact.validation) == (scopes.Fact, "rules")
+    assert type(ready.accept_fact("fast").fact) is scopes.Fact
     ready.propose_fact("Seeds", "slow", id="fast")
     with pytest.raises(scopes.ValidationError, match="with other content"):
         ready.accept_fact("fast")
@@ -134,13 +133,11 @@ def test_a_run_is_that_of_the_command_line(team, same):
 
 
 def test_a_run_stops_at_its_limits(ready, tmp_path):
-    ready.promote_fact(ready.propose_fact("Seeds", "0").fact.id)
+    ready.accept_fact(ready.propose_fact("Seeds", "0").fact.id)
     program = f"""{sys.executable} -c "import json,sys; n=len(json.load(sys.stdin)['facts']); print(json.dumps({{'facts':
       [{{'key':'Seeds','content':str(n)}}]}}))" """
     done = ready.run_facts({"ann": program}, max_cycles=2)
     assert (done.ending, done.exit_code) == ("cycles", 9)
-    assert ready.run_facts({"ann": program}, max_facts=4).ending == "facts"
-    assert ready.run_facts({"ann": program}, review=True, seconds=60, all_keys=True).waiting == 1
 
 
 def test_a_collaboration_is_opened_as_on_the_command_line(team, same):

@@ -156,17 +156,3 @@ def test_a_context_of_an_earlier_message_is_that_of_the_command_line(searched, t
     printed = searched.run("context", f"{searched.id}/main~2", "--max-tokens", "4000", "--json")
     assert [turn.text for turn in built.messages] == [turn["text"] for turn in printed["messages"]]
     assert built.messages[-1].text == "it is broken"
-
-
-def test_the_changes_of_two_contexts_are_read_as_values(searched, talk):
-    found = talk.context_diff("main~1", "main")
-    assert isinstance(found, scopes.ContextDifference)
-    assert [(each.part, each.left, each.right.text) for each in found.changes] == [("turn", None, "five")]
-    assert found.max_tokens == 8000
-
-
-def test_a_context_diff_has_the_options_of_a_context(searched, talk):
-    assert talk.context_diff("main~1", "main", task="broken login").max_tokens == 4000
-    assert talk.context_diff("main~1", "main", model="gpt-4o").max_tokens == 76_800
-    with pytest.raises(scopes.NotFound):
-        talk.context_diff("main", "none")

@@ -36,14 +36,19 @@ OPTIONS = {
 }
 
 
+def counted_in(talk, **options):
+    """Return what one conversation has used."""
+    with scopes.open_store(talk.repository.path) as store:
+        return store.usage(conversations=[talk.id], **options)
+
+
 @pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
 def test_a_conversation_has_the_rows_of_the_command_line(counted, same, words):
-    found = same(("usage", counted.id, *words), lambda talk: talk.usage(**OPTIONS[words]))
+    found = same(("usage", counted.id, *words), lambda talk: counted_in(talk, **OPTIONS[words]))
     assert isinstance(found, scopes.Usage)
 
 
-def test_the_rows_of_a_conversation_are_for_models_and_those_of_a_store_for_days(counted, store, talk):
-    assert [row.model for row in talk.usage().rows] == ["gpt-5.4", OPUS]
+def test_rows_are_for_days_unless_something_else_is_asked_for(counted, store, talk):
     assert [row.period for row in store.usage().rows] == ["2026-01-04", "2026-02-05"]
     assert store.usage("conversation").rows[0].conversation == talk.id
     other = store.new("another one")
@@ -53,13 +58,13 @@ def test_the_rows_of_a_conversation_are_for_models_and_those_of_a_store_for_days
 def test_prices_are_those_of_a_file_or_of_the_configuration(counted, store, talk, tmp_path):
     path = tmp_path / "prices.json"
     path.write_text(json.dumps(PRICES))
-    found = talk.usage(prices=path)
+    found = store.usage("model", prices=path)
     assert (found.prices.currency, found.prices.path) == ("EUR", str(path))
     assert [(row.model, row.cost_micros) for row in found.rows] == [(OPUS, 1200), ("gpt-5.4", None)]
     with scopes.open_store(counted.store, settings={"scopes.prices": str(path)}) as configured:
         assert configured.usage("model").prices == found.prices
     with pytest.raises(scopes.ScopesError, match="missing"):
-        talk.usage(prices=tmp_path / "missing.json")
+        store.usage(prices=tmp_path / "missing.json")
 
 
 def test_a_word_that_is_no_row_is_refused(store):

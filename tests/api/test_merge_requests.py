@@ -70,7 +70,7 @@ def test_a_view_shows_the_conflicts_that_the_merge_would_have(requested, same):
 
 
 def test_the_merge_of_a_request_is_the_merge_of_its_branch(requested, same):
-    outcome = same(("mr", "merge", requested.id, "1"), lambda talk: talk.merge_merge_request(1))
+    outcome = same(("mr", "merge", requested.id, "1"), lambda talk: talk.merge("mr/1"))
     assert isinstance(outcome, scopes.FastForwarded)
     assert requested.run("mr", "list", requested.id, "--format", "{state}", "--state", "all") == "merged\n"
 
@@ -78,14 +78,14 @@ def test_the_merge_of_a_request_is_the_merge_of_its_branch(requested, same):
 def test_the_merge_of_a_request_has_the_options_of_a_merge(requested, same):
     outcome = same(
         ("mr", "merge", requested.id, "1", "--no-ff", "-m", "Reviewed by carol"),
-        lambda talk: talk.merge_merge_request(1, fast_forward=False, message="Reviewed by carol"),
+        lambda talk: talk.merge("mr/1", fast_forward=False, message="Reviewed by carol"),
     )
     assert isinstance(outcome, scopes.Merged)
 
 
 def test_a_request_whose_merge_stops_is_merged_when_the_merge_is_continued(requested, talk):
     requested.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
-    stopped = talk.merge_merge_request(1)
+    stopped = talk.merge("mr/1")
     assert isinstance(stopped, scopes.MergeConflicted)
     assert talk.merge_request(1).in_progress == stopped.branch
     talk.resolve(1, take="source")
@@ -95,7 +95,7 @@ def test_a_request_whose_merge_stops_is_merged_when_the_merge_is_continued(reque
 
 def test_a_strategy_decides_the_conflicts_of_a_request(requested, talk):
     requested.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
-    assert isinstance(talk.merge_merge_request(1, strategy="theirs"), scopes.Merged)
+    assert isinstance(talk.merge("mr/1", strategy="theirs"), scopes.Merged)
     assert [row.decision for row in talk.decisions().decisions if row.current] == ["files"]
 
 
@@ -139,6 +139,6 @@ def test_what_is_refused_is_an_exception_and_changes_nothing(requested, talk, ca
 def test_a_closed_request_is_neither_merged_nor_closed_again(requested, talk):
     talk.close_merge_request(1)
     with pytest.raises(scopes.Refused, match="merge request 1 is closed"):
-        talk.merge_merge_request(1)
+        talk.merge("mr/1")
     with pytest.raises(scopes.Refused, match="merge request 1 is already closed"):
         talk.close_merge_request(1)

@@ -49,7 +49,6 @@ BEFORE = {
     "scopes proposals apply": (("proposals", "accept", "p7q2", "--no-apply"),),
     "scopes proposals rollback": (("proposals", "accept", "p7q2"),),
     "scopes proposals feedback": (("proposals", "accept", "p7q2"),),
-    "scopes uncompact": (("summarize", "conv-001/main", "--compact", "--all"),),
     "scopes redo": (("undo",),),
     "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
     "scopes agents register analyst": (("agents", "remove", "analyst"),),

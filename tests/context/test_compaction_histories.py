@@ -22,12 +22,11 @@ from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
-from scopes.memory.uncompact import uncompact
 from scopes.model.message import Author
 from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
-from tests.support.store import files_of, make_store
+from tests.support.store import make_store
 
 COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 CAROL = Author("carol", "human")
@@ -95,12 +94,19 @@ def test_a_context_at_an_earlier_message_ignores_the_later_compaction(compacted)
     assert turns(compacted, at="main~2") == ["alpha", "beta", "gamma"]
 
 
+def retract_compactions(repository, where=MAIN, count=None):
+    """Retract the newest compactions of a branch, or all: contexts begin earlier again."""
+    rows = [row for row in list_summaries(repository, where).summaries if row.head.kind == "compaction"]
+    for row in rows[:count]:
+        retract(repository, "conv-001", row.head.id, "", author=CAROL, branch=where.partition("/")[2])
+
+
 def test_a_block_of_history_begins_with_the_summary_of_the_compaction(compacted):
     choice = choose_tokenizer(RankFilePaths(f"{compacted.path}.cache"))
     block = write_history(compacted, HistoryRequest(where=MAIN, mark="3" * 30), choice)
     assert block.text.index("Summary: ") < block.text.index("delta")
     assert block.messages == 1
-    uncompact(compacted, MAIN, author=CAROL)
+    retract_compactions(compacted)
     block = write_history(compacted, HistoryRequest(where=MAIN, mark="3" * 30), choice)
     assert (block.messages, "Summary: " in block.text) == (4, False)
 
@@ -139,7 +145,7 @@ def test_a_merge_takes_over_the_messages_after_the_compaction_of_the_target(comp
     say(compacted, "conv-001/fix", "epsilon")
     merge(compacted, "conv-001", "fix", target="main")
     assert set(turns(compacted)) >= {"delta", "epsilon"}
-    uncompact(compacted, MAIN, author=CAROL)
+    retract_compactions(compacted)
     assert set(turns(compacted)) == {"alpha", "beta", "gamma", "delta", "epsilon"}
 
 
@@ -156,45 +162,33 @@ def test_undo_of_a_compaction_leaves_the_messages(repository):
     assert turns(repository) == []
     undo(repository)
     assert turns(repository) == ["alpha", "beta"]
-    with pytest.raises(Refused, match="has no compaction"):
-        uncompact(repository, MAIN, author=CAROL)
 
 
 def test_a_summary_that_is_no_compaction_does_not_change_a_context(repository):
     history(repository, "main: alpha beta")
     summarize(repository, MAIN, COUNTER, ratio=0.9)
     assert turns(repository)[:2] == ["alpha", "beta"]
-    with pytest.raises(Refused, match="has no compaction"):
-        uncompact(repository, MAIN, author=CAROL)
 
 
 def test_removing_the_last_compaction_goes_back_one_at_a_time(compacted):
     compact(compacted)
     assert turns(compacted) == []
-    assert uncompact(compacted, MAIN, author=CAROL, only_last=True).remaining is not None
+    retract_compactions(compacted, count=1)
     assert turns(compacted) == ["delta"]
-    assert uncompact(compacted, MAIN, author=CAROL, only_last=True).remaining is None
+    retract_compactions(compacted, count=1)
     assert turns(compacted) == ["alpha", "beta", "gamma", "delta"]
 
 
 def test_a_compaction_on_a_merged_branch_can_be_removed_there_without_the_target(compacted):
     branch(compacted, "conv-001", name="work", start="main", switch=False)
-    uncompact(compacted, "conv-001/work", author=CAROL)
+    retract_compactions(compacted, "conv-001/work")
     assert turns(compacted, "conv-001/work") == ["alpha", "beta", "gamma", "delta"]
     assert turns(compacted) == ["delta"]
     merge(compacted, "conv-001", "work", target="main")
     assert turns(compacted) == ["alpha", "beta", "gamma", "delta"]  # the notice was merged, too
 
 
-def test_a_conversation_or_branch_that_is_not_there_is_not_found(compacted):
-    before = files_of(compacted.path)
-    for where in ("conv-009", "conv-001/nowhere"):
-        with pytest.raises(NotFound):
-            uncompact(compacted, where, author=CAROL)
-    assert files_of(compacted.path) == before
-
-
-STEPS = st.lists(st.sampled_from(["say", "compact", "uncompact", "uncompact last", "undo"]), min_size=1, max_size=8)
+STEPS = st.lists(st.sampled_from(["say", "compact", "retract", "undo"]), min_size=1, max_size=8)
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -212,7 +206,7 @@ def test_after_any_compactions_a_context_has_what_came_after_the_last_one(tmp_pa
             elif step == "undo":
                 undo(repository)
             else:
-                uncompact(repository, MAIN, author=CAROL, only_last=step.endswith("last"))
+                retract_compactions(repository, count=1)
         except (NotFound, Refused):
             continue
     written = list_plain(repository)

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from scopes.context.context_diff import diff_contexts
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
 from scopes.context.request import Request
@@ -153,16 +152,6 @@ def test_a_conversation_without_decisions_has_no_section(repository, exact, tmp_
     assert (result.decisions, result.decisions_text) == ((), "")
     assert "ecisions" not in result.formatted_history
     assert "decisions" not in make_document(result)
-
-
-def test_a_decision_that_only_one_side_has_is_a_difference(repository, exact, tmp_path):
-    history(repository, "main: a", "fix@a: b")
-    decide(repository, "db", "files", "conv-001/main")
-    result = built(repository, exact, tmp_path, "conv-001/main~1")
-    assert result.decisions == ()
-    names = ("conv-001/fix", "conv-001/main")
-    found = diff_contexts(repository, Request(max_tokens=8000), exact, str(tmp_path / "cache"), names)
-    assert "decisions" in [change.part for change in found.changes]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -23,7 +23,6 @@ from scopes.clock import format_seconds
 from scopes.code_links.link import CommitId
 from scopes.code_links.why_result import Why, WhyAnswer, WhyCommit, WhyLines
 from scopes.context.budget import plan_budget
-from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import EncodingRow, RanksFetched, TokenCount, TokenStatus
 from scopes.context.decision_lines import ContextDecision
 from scopes.context.history_block import HistoryBlock
@@ -123,7 +122,6 @@ from scopes.memory.search import MemoryHit, MemoryHits
 from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
-from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflicts import SIDES, ConflictRow
 from scopes.merge.files import FileComparison, FileSide, LineRange
@@ -687,19 +685,6 @@ DECIDED_CONTEXT = replace(
         Explained("decision", "2", None, None, kept=False, reason="in effect, but the share of decisions is used up"),
     ),
 )
-
-CONTEXT_DIFFERENCE = ContextDifference(
-    left=ContextSide(_MAIN, 1234, 2), right=ContextSide(_FIX, 240, 1), max_tokens=8000, method="exact",
-    changes=(
-        ContextChange("summary", None, None, ("+They looked [bold]for the cause.",)),
-        ContextChange("turn", CONTEXT.messages[0], None, ("-Why does the login fail?",)),
-        ContextChange("turn", None, CONTEXT.messages[0]._replace(number=9, time=None), ("+Because of the cookie.",)),
-        ContextChange(
-            "turn", CONTEXT.messages[0], CONTEXT.messages[0]._replace(number=8), ("@@ -1 +1 @@", "-long text", "+long…"),
-        ),
-        ContextChange("files", None, None, ("-### File src/login.py",)),
-    ),
-)  # fmt: skip
 
 CANDIDATE = DecisionCandidate(
     id=f"{PROMPT.id}.1",
@@ -1427,14 +1412,6 @@ SAMPLES = {
     },
     "summarize": {
         "summarized": SUMMARIZED,
-        "uncompacted": Uncompacted(
-            conversation=CONVERSATION, branch="main", compactions=(SUMMARY, PROMPT), remaining=None, dry_run=False,
-            operation=OPERATION,
-        ),
-        "uncompact-dry-run": Uncompacted(
-            conversation=CONVERSATION, branch="main", compactions=(SUMMARY,), remaining=PROMPT.id, dry_run=True,
-            operation=None,
-        ),
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
         "dry-run": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(
@@ -1448,11 +1425,6 @@ SAMPLES = {
         "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
     },
     "memory": MEMORY,
-    "context_diff": {
-        "context-diff": CONTEXT_DIFFERENCE,
-        "estimated": replace(CONTEXT_DIFFERENCE, method="estimate", changes=CONTEXT_DIFFERENCE.changes[:1]),
-        "equal": replace(CONTEXT_DIFFERENCE, changes=()),
-    },
     "context": {
         "context": CONTEXT,
         "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),
