@@ -78,7 +78,7 @@ class Project:
         """The path of the project's store, existing or not; None outside git."""
         return None if self.git_directory is None else os.path.join(self.git_directory, _STORE)
 
-    def find(self, directories: Iterable[str | None]) -> set[str | None]:
+    def find(self, directories: Iterable[str | None], *, certain: bool = False) -> set[str | None]:
         """Return those of some recorded directories that are of the project. This is what `here` means everywhere.
 
         What is in a repository here is of the project if the repository is. Outside of one a project is a directory
@@ -87,6 +87,8 @@ class Project:
         recorded one that has. None, an unknown directory, is of no project.
 
         The store of a project has what is of no other project that is here.
+
+        certain: leave out what is of the project by its name alone: somebody else's project may have that name
 
         Raises:
             Ambiguous: a name alone was given, and here are several repositories of that name.
@@ -99,7 +101,7 @@ class Project:
         if self.owns_store:
             return found | (every - near.keys())
         far = {each: one for each, one in far.items() if os.path.isabs(each) or each[1:2] == ":"}  # else it is no path
-        named = {each for each, one in far.items() if one.name.casefold() in self.names}
+        named = {each for each, one in far.items() if not certain and one.name.casefold() in self.names}
         is_gone = _is_possible(self.directory) and not os.path.isdir(self.directory)
         worktrees = self.worktrees if is_gone or self.git_directory is not None else ()
         tops = [*worktrees, *(far[each].directory for each in named)]

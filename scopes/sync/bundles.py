@@ -26,7 +26,7 @@ from scopes.store.objects import Objects
 from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import shared_write, unless_pruned
 from scopes.sync.addresses import Address
-from scopes.sync.choose_to_send import choose_to_send
+from scopes.sync.choose_to_send import choose_to_send, find_unsure
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import Fetched, fetch
@@ -250,7 +250,8 @@ def _create(
             prunes.require_none()  # git found no object any more
             raise
     refused = [row.conversation for row in rows if row.reason is not None and row.conversation is not None]
-    notes = (*((_SECRETS,) if has_secrets else ()), *offers.notes(refused))
+    unsure = find_unsure(repository, selection)
+    notes = (*((_SECRETS,) if has_secrets else ()), *filter(None, [unsure]), *offers.notes(refused))
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, sources=sources, notes=notes)
 
 

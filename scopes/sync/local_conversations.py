@@ -108,8 +108,10 @@ def read_all_tips(repository: Repository) -> dict[ConversationId, dict[BranchNam
     return found
 
 
-def choose_local(repository: Repository, selection: Selection) -> list[ConversationId]:
+def choose_local(repository: Repository, selection: Selection, *, certain: bool = False) -> list[ConversationId]:
     """Return the chosen conversations, sorted by id, those that are named in their order.
+
+    certain: of a project only those that are certainly of it, as `Project.find` says
 
     Raises:
         NotFound, Ambiguous, Invalid: a name cannot be resolved.
@@ -120,7 +122,7 @@ def choose_local(repository: Repository, selection: Selection) -> list[Conversat
     if selection.project is None:
         return chosen
     directories = {each: find_directory(repository, each) for each in chosen}
-    found = selection.project.find(directories.values())
+    found = selection.project.find(directories.values(), certain=certain)
     return [each for each in chosen if directories[each] in found]
 
 

@@ -16,7 +16,7 @@ from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note
 from scopes.store.repository import Repository
 from scopes.sync.change_notes import note_deleted_conversations
-from scopes.sync.choose_to_send import choose_to_send
+from scopes.sync.choose_to_send import choose_to_send, find_unsure
 from scopes.sync.connection import Connection
 from scopes.sync.deleted_there import leave_deleted
 from scopes.sync.family import list_members
@@ -83,6 +83,7 @@ def push(
     members = list_members(repository, remote)
     asked = None if dry_run else connection
     chosen = list_purged(repository, members, asked) if purged else _choose(repository, members, selection)
+    unsure = None if purged else find_unsure(repository, selection)
     chosen, left = (chosen, ()) if purged or selection.names else leave_deleted(repository, members[0].name, chosen)
     run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force,
@@ -111,6 +112,7 @@ def push(
             *sources.notes,
             *placement.notes,
             *left,
+            *filter(None, [unsure]),
             *dict.fromkeys((*lost, *(note for each in pushes for note in each.describe()))),
             *note_deleted_conversations(repository, placement.gone, run.option, chosen),
             *dict.fromkeys(deleted),

@@ -61,15 +61,28 @@ def user(tmp_path):
     return user
 
 
-def test_list_latest_append_and_push_mean_the_same_conversations(user):
+def test_list_latest_and_append_mean_the_same_conversations(user):
     """U1: a clone at another path than the sessions were recorded in."""
     assert user.listed("--project", ".") == {"conv-001"}
     assert user.at() == "conv-001"
     user.run("append", "@", "And coffee?")
     assert user.run("log", "main", "--oneline").stdout.count("\n") == 2
+
+
+def test_a_push_of_a_project_sends_what_is_certainly_of_it_and_says_what_it_leaves(user):
+    """What leaves cannot be taken back: another project may have been in a directory of that name."""
     git(user.home / "remote.git", "init", "-q", "--bare")
     user.run("remote", "add", "origin", str(user.home / "remote.git"))
-    assert user.run("push", "--project", ".", "--dry-run").stdout.startswith("conv-001\tnew")
+    text = "1 conversation not sent: of the project by the name of a directory that is not here"
+    for target in ("origin", "trip.bundle"):
+        assert text in user.run("push", target, "--project", ".", code=4).stderr
+    assert git(user.home / "remote.git", "for-each-ref") == ""
+    write_session(user.home, "c", "s-3", user.home / "shop", "And coffee?", timestamp="2026-01-03T00:00:00Z")
+    user.run("import", cwd="notes")
+    done = user.run("push", "--project", ".")
+    assert done.stdout.startswith("conv-003\tnew")
+    assert (text in done.stderr, "scopes list --project ." in done.stderr) == (True, True)
+    assert user.run("push", "conv-001").stdout.startswith("conv-001\tnew")
 
 
 def test_context_and_export_are_of_the_latest_conversation_if_none_is_named(user):

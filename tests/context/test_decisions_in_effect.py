@@ -8,7 +8,6 @@ import pytest
 
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
-from scopes.context.request import Request
 from scopes.context.result import chat_messages
 from scopes.conversation.append import retract
 from scopes.conversation.conflicts import resolve_conflict

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, cast
 
 from scopes.cli.invocation import Invocation
@@ -27,10 +28,11 @@ from scopes.cli.progress import counted
 from scopes.cli.words import read_where
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid, NotFound, check_not_negative
+from scopes.result import Note, plural
 
 if TYPE_CHECKING:
     from scopes.conversation.list import ConversationList, ListFilter
-    from scopes.result import Note, Result
+    from scopes.result import Result
     from scopes.store.repository import Repository
     from scopes.usage.usage import By
 
@@ -86,6 +88,8 @@ def list_(
             result = replace(result, copies={each.copy: each.original or "" for each in copies})
     elif not result.conversations and not result.more and not wanted.conditional:
         invocation.add_notes(_note_remotes(invocation))
+    if invocation.stdout.isatty():
+        invocation.add_notes(_note_other_store(invocation))
     from scopes.render.view import ViewOptions
 
     return invocation.show(result, options=ViewOptions(past=invocation.at_operation is not None))
@@ -151,6 +155,22 @@ def _note_remotes(invocation: Invocation) -> tuple[Note, ...]:
     from scopes.sync.remote_conversations import note_remotes
 
     return note_remotes(repository, invocation.index_directory, invocation.store)
+
+
+def _note_other_store(invocation: Invocation) -> tuple[Note, ...]:
+    """Return a note that the list is of the project's store, if the user's store has conversations too."""
+    from scopes.store.projects import choose_store, find_project_store
+    from scopes.store.refs import HEADS, parse_packed_refs, read_ref_files
+
+    path = find_project_store(os.getcwd())
+    other = choose_store({**invocation.environ, "SCOPES_STORE": ""}, os.sep)
+    if path is None or not os.path.samefile(path, invocation.store_path) or not os.path.isdir(other):
+        return ()
+    files = read_ref_files(other, (HEADS,))
+    names = {*files.loose, *parse_packed_refs(files.packed, (HEADS,))}
+    count = len({name.removeprefix(HEADS).partition("/")[0] for name in names})
+    text = f"this is the store of the project; {count:,} {plural(count, 'conversation')} in {other}"
+    return (Note(text, f"list those: scopes --store {quote(other)} list"),) if count else ()
 
 
 def _rows_on_screen(invocation: Invocation) -> int | None:
