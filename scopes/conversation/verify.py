@@ -301,12 +301,6 @@ class Diagnosis(Result):
     checks: tuple[Check, ...]
 
     @property
-    @shown
-    def healthy(self) -> bool:
-        """Whether no check failed."""
-        return self.exit_code == 0
-
-    @property
     def exit_code(self) -> int:
         """1 if a check failed, otherwise 0."""
         return 1 if any(check.state == "failed" for check in self.checks) else 0

@@ -41,7 +41,6 @@ EXAMPLES = {
     "method": '{"goal": "speed", "approach": "cache the result"}',
 }  # kind -> its document
 AUTHOR_KINDS = ("human", "agent", "tool", "system", "injected")
-FILE_OPERATIONS = ("read", "create", "edit", "delete", "rename", "mention")
 FILE_WRITES = frozenset({"create", "edit", "delete", "rename"})
 URGENCIES = ("low", "normal", "high", "critical")  # of a priority, lowest first
 FOREIGN_FIELDS = frozenset({"input", "output", "structured", "json"})  # fields of parts that keep their key order

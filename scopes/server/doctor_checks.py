@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
 
 from scopes.clock import format_time, now_nanoseconds
 from scopes.code_links.git_hooks import NAME as GIT
@@ -18,23 +17,20 @@ from scopes.live.event_log import why_unwritable
 from scopes.live.hook_status import hooks_status
 from scopes.result import plural
 from scopes.server.acp.acp_events import protocol_versions, recording_problems
-from scopes.server.background_check import BackgroundCheck
 
 _UPGRADE = "pip install --upgrade 'scopes-ai[mcp]'"
 _RECENT_NANOSECONDS = 7 * 86_400 * 1_000_000_000
-MCP_SECONDS: Final = 1.2  # half of it is enough, unless the machine is busy or the package was never imported
+MCP_FROM, MCP_BELOW = (2, 3), (3,)  # as in pyproject.toml
 ACP_VERSION = 1  # https://agentclientprotocol.com/protocol/initialization
 
 
-def check_agents(
-    state_directory: str, environ: Mapping[str, str], home: str, mcp: Callable[[], Check] | None = None
-) -> Iterator[Check]:
-    """Yield the checks of ACP, MCP and the agents; `mcp` returns that of MCP if it was begun before."""
+def check_agents(state_directory: str, environ: Mapping[str, str], home: str) -> Iterator[Check]:
+    """Yield the checks of ACP, MCP and the agents."""
     yield _check_acp(state_directory)
     yield from _check_state_directory(state_directory)
     yield from _check_recordings(state_directory)
     yield from _check_spool(state_directory)
-    yield check_mcp() if mcp is None else mcp()
+    yield check_mcp()
     yield from _find_agents(environ, home)
 
 
@@ -76,33 +72,17 @@ def _check_spool(state_directory: str) -> Iterator[Check]:
         )
 
 
-def begin_mcp(seconds: float = MCP_SECONDS) -> BackgroundCheck:
-    """Begin the check of MCP, which imports a large package."""
-    return BackgroundCheck(check_mcp, lambda: _mcp_is_late(seconds), seconds)
-
-
-def _mcp_is_late(seconds: float) -> Check:
-    """Return what is known without importing the package."""
-    try:
-        installed = f"mcp {version('mcp')}"
-    except PackageNotFoundError:
-        installed = "mcp"
-    detail = f"{installed}, not looked at: to import it takes longer than {seconds:g} s"
-    return Check("mcp", "warning", detail, "see if it answers: scopes mcp </dev/null")
-
-
 def check_mcp() -> Check:
-    """Build a server with the installed package."""
+    """Look at the version of the installed package; to import it takes longer than all other checks."""
     try:
-        from scopes.server.mcp.versions import describe_versions
-
-        return Check("mcp", "ok", describe_versions())
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "mcp":
-            return Check("mcp", "ok", f"not installed: scopes mcp needs it, {_UPGRADE}")
-        return Check("mcp", "warning", str(error), _UPGRADE)
-    except (ImportError, AttributeError, TypeError) as error:
-        return Check("mcp", "warning", f"the installed package does not fit: {error}", _UPGRADE)
+        installed = version("mcp")
+    except PackageNotFoundError:
+        return Check("mcp", "ok", f"not installed: scopes mcp needs it, {_UPGRADE}")
+    numbers = tuple(int(part) for part in installed.split(".")[:3] if part.isdecimal())
+    if MCP_FROM <= numbers < MCP_BELOW:
+        return Check("mcp", "ok", f"mcp {installed}")
+    needed = f"from {'.'.join(map(str, MCP_FROM))} on, below {'.'.join(map(str, MCP_BELOW))}"
+    return Check("mcp", "warning", f"mcp {installed} does not fit: scopes mcp needs a version {needed}", _UPGRADE)
 
 
 def _find_agents(environ: Mapping[str, str], home: str) -> Iterator[Check]:

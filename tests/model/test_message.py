@@ -10,8 +10,6 @@ from scopes.ids import MessageId
 from scopes.model import message as module
 from scopes.model.message import (
     AUTHOR_KINDS,
-    FILE_OPERATIONS,
-    FILE_WRITES,
     KINDS,
     TYPED_KINDS,
     Author,
@@ -31,17 +29,15 @@ def test_the_kinds_are_those_of_the_storage_format():
         "priority", "method", "merge", "summary", "compaction", "notice", "error", "interrupt", "meta",
     }  # fmt: skip
     assert set(AUTHOR_KINDS) == {"human", "agent", "tool", "system", "injected"}
-    assert set(FILE_OPERATIONS) == {"read", "create", "edit", "delete", "rename", "mention"}
 
 
-@pytest.mark.parametrize("names", [KINDS, AUTHOR_KINDS, FILE_OPERATIONS])
+@pytest.mark.parametrize("names", [KINDS, AUTHOR_KINDS])
 def test_no_name_is_listed_twice(names):
     assert len(set(names)) == len(names)
 
 
-def test_typed_kinds_are_kinds_and_writes_are_operations():
+def test_typed_kinds_are_kinds():
     assert set(KINDS) >= TYPED_KINDS
-    assert set(FILE_OPERATIONS) - FILE_WRITES == {"read", "mention"}
 
 
 def test_every_typed_kind_has_its_own_payload_field():

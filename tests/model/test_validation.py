@@ -15,7 +15,6 @@ from scopes.errors import Invalid
 from scopes.ids import MessageId
 from scopes.model.message import (
     AUTHOR_KINDS,
-    FILE_OPERATIONS,
     KINDS,
     TYPED_KINDS,
     Author,
@@ -118,7 +117,7 @@ def test_every_kind_except_root_is_accepted(kind):
     "names",
     [
         ("author.kind", AUTHOR_KINDS),
-        ("files.op", FILE_OPERATIONS),
+        ("files.op", ("read", "create", "edit", "delete", "rename", "mention")),
         ("activity", ("agent_action", "file_edit", "decision", "blocker_resolved")),
     ],
 )

@@ -29,7 +29,7 @@ from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.result import Note, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scopes.conversation.verify import Check, MoreChecks
 
@@ -132,10 +132,8 @@ def doctor(invocation: Invocation) -> int:
       scopes doctor --json
     """
     from scopes.conversation.verify import doctor as run_doctor
-    from scopes.server.doctor_checks import begin_mcp
 
-    mcp = begin_mcp()  # while the store is looked at, which may wait for a lock
-    return invocation.show(run_doctor(invocation.repository_or_error(), _check_others(invocation, mcp.take)))
+    return invocation.show(run_doctor(invocation.repository_or_error(), _check_others(invocation)))
 
 
 def config(
@@ -292,7 +290,7 @@ def _more_checks() -> MoreChecks:
     )
 
 
-def _check_others(invocation: Invocation, mcp: Callable[[], Check]) -> Iterator[Check]:
+def _check_others(invocation: Invocation) -> Iterator[Check]:
     """Yield the checks of what is above the store."""
     from scopes.cli.commands.setup import hook_environment, user_directories
     from scopes.context.count import tokens_status
@@ -302,7 +300,7 @@ def _check_others(invocation: Invocation, mcp: Callable[[], Check]) -> Iterator[
     from scopes.server.doctor_checks import check_agents, check_hooks, check_installed
     from scopes.tokens.count import rank_file_paths
 
-    yield from check_agents(invocation.state_directory, invocation.environ, invocation.home, mcp)
+    yield from check_agents(invocation.state_directory, invocation.environ, invocation.home)
     yield from check_hooks(hook_environment(invocation), invocation.state_directory)
     yield from check_installed("mcp server", mcp_status(hook_environment(invocation)).servers)
     yield from check_installed("skill", skills_status(user_directories(invocation)).skills)
