@@ -88,7 +88,8 @@ class Project:
 
         The store of a project has what is of no other project that is here.
 
-        certain: leave out what is of the project by its name alone: somebody else's project may have that name
+        certain: leave out what only has the name of the project, or is in its store by that name: another project may
+            have it too; what was begun without a directory is certainly of the project if its store has it
 
         Raises:
             Ambiguous: a name alone was given, and here are several repositories of that name.
@@ -98,7 +99,7 @@ class Project:
         near = {each: one for each, one in projects.items() if one.git_directory is not None or _is_directory(each)}
         far = {each: one for each, one in projects.items() if each not in near}
         found: set[str | None] = {*self._find_here(near)}
-        if self.owns_store:
+        if self.owns_store and not certain:
             return found | (every - near.keys())
         far = {each: one for each, one in far.items() if os.path.isabs(each) or each[1:2] == ":"}  # else it is no path
         named = {each for each, one in far.items() if not certain and one.name.casefold() in self.names}
@@ -106,7 +107,8 @@ class Project:
         worktrees = self.worktrees if is_gone or self.git_directory is not None else ()
         tops = [*worktrees, *(far[each].directory for each in named)]
         below = {each for each, one in far.items() if any(is_below(one.directory, top) for top in tops)}
-        return found | named | below
+        unknown = {each for each in every if each is None and self.owns_store}
+        return found | named | below | unknown
 
     def _find_here(self, near: Mapping[str, Project]) -> set[str]:
         """Return the directories that exist here: those of the repository and its clones, or of the name."""

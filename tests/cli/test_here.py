@@ -85,6 +85,16 @@ def test_a_push_of_a_project_sends_what_is_certainly_of_it_and_says_what_it_leav
     assert user.run("push", "conv-001").stdout.startswith("conv-001\tnew")
 
 
+def test_a_push_of_the_project_from_its_own_store_is_as_careful(user):
+    user.run("init", store="")
+    user.run("import", store="")
+    git(user.home / "remote.git", "init", "-q", "--bare")
+    user.run("remote", "add", "origin", str(user.home / "remote.git"), store="")
+    assert "1 conversation not sent" in user.run("push", "--project", ".", code=4, store="").stderr
+    user.run("new", "Tea", store="")
+    assert user.run("push", "--project", ".", store="").stdout.startswith("conv-002\tnew")
+
+
 def test_context_and_export_are_of_the_latest_conversation_if_none_is_named(user):
     """U12."""
     for verb in ("context", "export"):
