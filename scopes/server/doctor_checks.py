@@ -82,7 +82,7 @@ def check_mcp() -> Check:
     if MCP_FROM <= numbers < MCP_BELOW:
         return Check("mcp", "ok", f"mcp {installed}")
     needed = f"from {'.'.join(map(str, MCP_FROM))} on, below {'.'.join(map(str, MCP_BELOW))}"
-    return Check("mcp", "warning", f"mcp {installed} does not fit: scopes mcp needs a version {needed}", _UPGRADE)
+    return Check("mcp", "warning", f"mcp {installed} does not fit: a version {needed} is needed", _UPGRADE)
 
 
 def _find_agents(environ: Mapping[str, str], home: str) -> Iterator[Check]:

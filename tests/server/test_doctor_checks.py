@@ -133,8 +133,8 @@ def test_a_recording_that_ended_is_a_warning_for_a_week(tmp_path, monkeypatch):
     [
         ("2.3.0", "ok", "mcp 2.3.0"),
         ("2.10.1", "ok", "mcp 2.10.1"),
-        ("2.2.9", "warning", "mcp 2.2.9 does not fit: scopes mcp needs a version from 2.3 on, below 3"),
-        ("3.0.0", "warning", "mcp 3.0.0 does not fit: scopes mcp needs a version from 2.3 on, below 3"),
+        ("2.2.9", "warning", "mcp 2.2.9 does not fit: a version from 2.3 on, below 3 is needed"),
+        ("3.0.0", "warning", "mcp 3.0.0 does not fit: a version from 2.3 on, below 3 is needed"),
     ],
 )
 def test_the_version_of_the_mcp_package_is_compared_with_those_that_fit(
