@@ -81,11 +81,12 @@ class Used(NamedTuple):
 
     directory: where it began; None if unknown
     unmeasured: answers that do not count, because no tokens are recorded with them
+    groups: of each group the answers, as their keys followed by their amounts; there may be very many
     """
 
     directory: str | None
     unmeasured: int
-    answers: Sequence[Answer]
+    groups: Sequence[tuple[Group, Sequence[tuple[int, ...]]]]
 
 
 class Cell(NamedTuple):
@@ -158,7 +159,10 @@ class AnswerReader:
         """Return what was used by all that was added."""
         timed = {each.message for each in self._answers if each.key != each.message}
         answers = {each.key: each for each in self._answers if each.key not in timed}
-        return Used(directory, self._copied + (0 if answers else self._unmeasured), tuple(answers.values()))
+        groups: dict[Group, list[tuple[int, ...]]] = {}
+        for each in answers.values():
+            groups.setdefault(each.group, []).append((each.key, *each.amounts))
+        return Used(directory, self._copied + (0 if answers else self._unmeasured), tuple(groups.items()))
 
 
 @lru_cache(maxsize=1000)
@@ -222,12 +226,12 @@ class Tally:
         """Add those answers of a conversation that were not counted."""
         if used.unmeasured:
             self.unmeasured[conversation] = used.unmeasured
-        for key, _, group, amounts in used.answers:
-            if key not in self._seen:
-                self._seen.add(key)
-                cell = conversation, used.directory, group
-                before = self._cells.get(cell)
-                self._cells[cell] = amounts if before is None else before.plus(amounts)
+        for group, answers in used.groups:
+            new = [each for each in answers if each[0] not in self._seen]
+            if new:
+                keys, *counts = zip(*new, strict=True)
+                self._seen.update(keys)
+                self._cells[conversation, used.directory, group] = Amounts(*map(sum, counts))
 
 
 def read_usage(
@@ -289,14 +293,12 @@ def _read_kept(directory: str, store: str) -> dict[ConversationId, tuple[str, by
 
 
 def _plain(used: Used) -> tuple[Any, ...]:
-    answers = [(each.key, each.message, tuple(each.group), tuple(each.amounts)) for each in used.answers]
-    return (used.directory, used.unmeasured, answers)
+    return (used.directory, used.unmeasured, [(tuple(group), answers) for group, answers in used.groups])
 
 
 def _unpack(data: bytes) -> Used:
-    directory, unmeasured, answers = marshal.loads(data)  # noqa: S302 - the file is ours, and its checksum is right
-    group, amounts = Group._make, Amounts._make
-    return Used(directory, unmeasured, [Answer(row[0], row[1], group(row[2]), amounts(row[3])) for row in answers])
+    directory, unmeasured, groups = marshal.loads(data)  # noqa: S302 - the file is ours
+    return Used(directory, unmeasured, [(Group._make(group), answers) for group, answers in groups])
 
 
 class UsageRequest(NamedTuple):
@@ -423,12 +425,13 @@ def usage_of_tally(
     cells = _select(every, request)
     names = find_project_names({cell.directory for cell in cells}) if "project" in request.by else {}
     grouping = _Grouping(prices, names, utc=utc)
+    rows = grouping.add_up(cells, request.by)
     total = grouping.add_up(cells, ())
     return Usage(
         by=request.by,
-        rows=grouping.add_up(cells, request.by),
+        rows=rows,
         total=total[0] if total else UsageRow(None, None, None, None, None, *Amounts(), None, 0),
-        days=grouping.add_up(cells, ("day",)),
+        days=rows if request.by == ("day",) else grouping.add_up(cells, ("day",)),
         prices=PriceSource(prices.currency, prices.date, prices.source, prices.path),
         conversations=len({cell.conversation for cell in cells}),
         damaged=tuple(damaged),
