@@ -13,7 +13,7 @@ from scopes.merge.keys import NOUNS, decoded_key, group_of
 from scopes.model.message import FILES
 from scopes.render.calls import summarize_message, summary_text
 from scopes.render.conflicts import claim_name, claim_text
-from scopes.render.phrases import SHORT_ID_LENGTH, author, format_tokens, identifier, short_time, subject
+from scopes.render.phrases import SHORT_ID_LENGTH, author, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View
 from scopes.result import counted
 from scopes.sanitize import mark_cut
@@ -21,7 +21,6 @@ from scopes.sanitize import mark_cut
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
     from scopes.conversation.commits import CommitAccount, FileAccount
     from scopes.conversation.diff import (
         ChangedClaim,
@@ -295,37 +294,6 @@ def _cells(view: View, pair: RangePair) -> tuple[Cell, ...]:
 
 def _place_cells(view: View, message: NumberedMessage | None) -> tuple[Cell, Cell]:
     return ("-", "-") if message is None else (str(message.number), identifier(view, message.head.oid))
-
-
-_CONTEXT_DIFF_STYLES: dict[str, Style] = {"-": "bad", "+": "good", "@": "dim"}
-
-
-def render_context_difference(result: ContextDifference, view: View) -> None:
-    """Write the changed parts with `-` and `+` before their lines; in a pipe nothing if there are none."""
-    if not result.changes:
-        if view.terminal:
-            left, right = (Span(side.side.name, "branch") for side in (result.left, result.right))
-            view.line("A model reads the same at ", left, " and ", right, ".")
-        return
-    for mark, style, side in (("---", "bad", result.left), ("+++", "good", result.right)):
-        view.line(Span(f"{mark} {_describe(side, result.method)}", "bad" if style == "bad" else "good"))
-    for change in result.changes:
-        view.line(Span(_heading(change), "key"))
-        for line in change.lines:
-            view.body(line, style=_CONTEXT_DIFF_STYLES.get(line[:1], ""))
-
-
-def _describe(side: ContextSide, method: str) -> str:
-    tokens = format_tokens(side.tokens_used, method)
-    return f"{side.side.name} ({counted(side.turns, 'message')}, {tokens} tokens)"
-
-
-def _heading(change: ContextChange) -> str:
-    turn = change.right or change.left
-    if turn is None:
-        return f"@@ {change.part} @@"
-    numbers = [f"{mark}{t.number}" for mark, t in (("-", change.left), ("+", change.right)) if t is not None]
-    return f"@@ message {' '.join(numbers)} {turn.author} @@"
 
 
 _DIFF_COMMIT_COLUMNS = (Column("Path"), Column("Line"), Column("Text"))

@@ -31,7 +31,6 @@ VIEWS: dict[str, str] = {
     "Budget": "context.render_budget",
     "Context": "context.render_context",
     "HistoryBlock": "context.render_history_block",
-    "ContextDifference": "diff.render_context_difference",
     "ConversationView": "show.render_conversation_view",
     "Difference": "diff.render_difference",
     "CommitAccount": "diff.render_commit_account",

@@ -48,7 +48,7 @@ _MARSHAL_VERSION: Final = 2  # every Python reads it, and its bytes depend on th
 _BUSY_SECONDS: Final = 0.25
 LAYOUT: Final = Layout(
     "usage.sqlite",
-    version=5,  # changed with `Used` too
+    version=6,  # changed with `Used` too
     tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, used BLOB NOT NULL) STRICT",
 )
 
