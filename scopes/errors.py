@@ -12,7 +12,8 @@
     ├── Busy                    6    busy            another process holds the lock or moved the ref; retry
     ├── Corrupt                 7    corrupt         stored data cannot be read
     │   ├── TooNew              7    too-new         written by a newer scopes
-    │   └── CannotImport        7    cannot-import   a source is not in the format it claims
+    │   ├── CannotImport        7    cannot-import   a source is not in the format it claims
+    │   │   └── NothingToImport 1    no-transcripts  a folder has no transcript
     ├── Inaccessible            8    inaccessible    disk full, read-only, permission, owner
     └── BudgetExhausted         9    budget          stopped at a limit with a partial result
 
@@ -113,6 +114,13 @@ class CannotImport(Corrupt):
     """A source of an import is not in the format it claims."""
 
     kind = "cannot-import"
+
+
+class NothingToImport(CannotImport):
+    """A folder has no transcript."""
+
+    kind = "no-transcripts"
+    exit_code = 1
 
 
 class Inaccessible(ScopesError):

@@ -10,7 +10,7 @@ from scopes import errors
 from scopes.errors import Busy, ScopesError
 
 CODES = {
-    "Refused": 1, "NoAvailableAgents": 1, "Invalid": 2, "Conflicted": 3, "NotFound": 4, "MissingObject": 7, "Ambiguous": 5, "Busy": 6, "Corrupt": 7, "TooNew": 7, "CannotImport": 7,
+    "Refused": 1, "NoAvailableAgents": 1, "Invalid": 2, "Conflicted": 3, "NotFound": 4, "MissingObject": 7, "Ambiguous": 5, "Busy": 6, "Corrupt": 7, "TooNew": 7, "CannotImport": 7, "NothingToImport": 1,
     "Inaccessible": 8, "BudgetExhausted": 9, "SecretsFound": 1,
 }  # fmt: skip
 

@@ -20,11 +20,10 @@ from scopes.history.messages import read_root_of
 from scopes.history.names import find_root_commit
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key, with_last_path
 from scopes.ids import MessageId, Oid
-from scopes.importers.archive import Segment, walk_segments
+from scopes.importers.archive import Segment, StoredCopy, walk_segments
 from scopes.importers.formats.base import Format, read_session
 from scopes.importers.formats.events import Draft, Ending, RunEnd, Session
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import content_key, is_stream_part
 from scopes.model.message import Part
 from scopes.store.objects import read_commit

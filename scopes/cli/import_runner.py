@@ -22,7 +22,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.found_transcripts import FoundTranscripts, list_transcripts, nothing_found
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import GroupedNote, Imported, Skipped
-from scopes.importers.work_queue import check_any
+from scopes.importers.source_queue import check_any
 from scopes.render.output import progress
 from scopes.result import Note, counted, format_size
 from scopes.store.projects import Project, find_store_project

@@ -25,8 +25,8 @@ from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.base import SNIFF_BYTES, UNKNOWN_FORMAT
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.import_notes import is_about_last_line
 from scopes.importers.import_sources import ImportOptions, import_sources
+from scopes.importers.report import is_about_last_line
 from scopes.importers.results import Imported
 from scopes.importers.workers import run_apart
 from scopes.live.folder_changes import POLL_SECONDS, ChangeThread

@@ -15,10 +15,10 @@ from scopes.history.messages import read_body
 from scopes.history.names import MAIN
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, find_source_record, source_key, with_last_path
 from scopes.ids import Oid
+from scopes.importers.archive import StoredCopy
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.base import read_session
 from scopes.importers.formats.registry import DATABASES, FORMATS
-from scopes.importers.stale_copy import StoredCopy
 from scopes.model.conversation import ACP, Root
 from scopes.model.encoding import encode_component
 from scopes.store.graph import walk_first_parents

@@ -6,16 +6,27 @@ A record is a tree that depends on the source's bytes alone: `chunks/` cut at re
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
-from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, HANDOVER_FIELD, PURGED_FIELD, SEGMENTS, SourceRecord
+from scopes.history.sources import (
+    CHUNKS,
+    DESCRIPTION_FILE,
+    HANDOVER_FIELD,
+    PURGED_FIELD,
+    SEGMENTS,
+    SourceRecord,
+    walk_chunks,
+)
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
@@ -26,10 +37,8 @@ from scopes.store.objects import (
     BLOB,
     COMMIT,
     BlobChange,
-    Commit,
     Identity,
     Objects,
-    find_blob,
     format_commit,
     read_blob,
     read_commit,
@@ -58,6 +67,30 @@ class Segment(NamedTuple):
     def kind(self) -> str:
         """Return `message`, `state` or `unparsed`."""
         return "message" if self.message else "state" if self.state is not None else "unparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """The stored record of a source, and its commit."""
+
+    commit: Oid
+    record: SourceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCopy(Source):
+    """The stored bytes of a source, read in place of a shorter file."""
+
+    objects: Objects
+    commit: Oid
+
+    def open(self) -> BinaryIO:
+        """Open the stored bytes for reading."""
+        with tempfile.TemporaryFile(buffering=0) as file:
+            for chunk in walk_chunks(self.objects, self.commit):
+                file.write(chunk)
+            file.seek(0)
+            return os.fdopen(os.dup(file.fileno()), "rb")
 
 
 def write_source_record(
@@ -93,7 +126,7 @@ def write_source_record(
     files[DESCRIPTION_FILE] = encoding.dump(_description(record))
     data = format_commit(
         tree=update_tree(objects, None, files),
-        parents=() if previous is None else (without_paths(objects, previous),),
+        parents=() if previous is None else (previous,),
         author=Identity("scopes", "scopes@systems.scopes"),
         time=time,
         subject=f"{record.format} {record.native_id}: {record.size} bytes",
@@ -106,35 +139,6 @@ def _digesting(chunks: Iterable[bytes], digest: HASH) -> Iterator[bytes]:
     for chunk in chunks:
         digest.update(chunk)
         yield chunk
-
-
-def without_paths(objects: Objects, commit: Oid) -> Oid:
-    """Write a stored source without the paths that older versions put into it and the versions before; return it.
-
-    It is what this version would have written, so it is the same on every machine. What has no path is returned as it
-    is: a source without a path has none in its earlier versions.
-    """
-    stored: list[tuple[Commit, dict[str, Any]]] = []
-    base: Oid | None = commit
-    while base is not None:
-        known = read_commit(objects, base)
-        document = encoding.load(find_blob(objects, known.tree, DESCRIPTION_FILE) or b"null")
-        if not isinstance(document, dict) or "path" not in document:
-            break
-        stored.append((known, document))
-        base = next(iter(known.parents), None)
-    for known, document in reversed(stored):
-        del document["path"]
-        tree = update_tree(objects, known.tree, {DESCRIPTION_FILE: encoding.dump(document)})
-        data = format_commit(
-            tree=tree,
-            parents=() if base is None else (base,),
-            author=Identity("scopes", "scopes@systems.scopes"),
-            time=known.time,
-            subject=known.subject,
-        )
-        base = objects.write(COMMIT, data)
-    return base or commit
 
 
 def walk_segments(objects: Objects, commit: Oid) -> Iterator[Segment]:

@@ -7,12 +7,13 @@ import re
 import select
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, BinaryIO
 
-from scopes.errors import CannotImport, Inaccessible, NotFound, ScopesError
+from scopes.errors import CannotImport, Inaccessible, NotFound, NothingToImport, ScopesError
 from scopes.importers.expand import (
     RowSource,
     expand_sources,
@@ -21,7 +22,7 @@ from scopes.importers.expand import (
     is_collection_with,
     make_folder_source,
 )
-from scopes.importers.formats.base import Format, Source
+from scopes.importers.formats.base import Format, Source, choose_format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.compressed import SUFFIX, plain_size
 from scopes.importers.formats.registry import FORMATS
@@ -32,6 +33,7 @@ PIPE_SECONDS = 10
 MIN_FREE_BYTES = 64 << 20  # of the disk with the temporary file; a pipe may never end
 _SPOOL_BYTES = 4 << 20
 _SESSION = re.compile(r"[0-9A-Za-z_-]{8,64}")  # an id that is no path and no pattern
+_MAX_LOOKED_INTO = 10_000  # files of a folder in which none is named like a transcript
 _NOT_TRANSCRIPTS = frozenset({"logs.json", "state.json"})  # of Gemini CLI: what was typed; of Kimi: title, directory
 _RENDERINGS = f"{os.sep}.specstory{os.sep}history{os.sep}"  # where every Markdown file is a transcript
 FILE_SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS for suffix in known.file_suffixes))
@@ -69,12 +71,14 @@ def find_session_file(
 def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source]:
     """Return the source at a path, or the transcripts below a folder, sorted by name.
 
-    Links below a folder are not followed, and only regular files are opened. A damaged compressed file in a folder gets
+    Transcripts are found by their names; in a folder without such a name all files are looked into. Links below a
+    folder are not followed, and only regular files are opened. A damaged compressed file in a folder gets
     size 0, so that the import skips it. What cannot be read below a folder is added to `skipped`.
 
     Raises:
         NotFound: the path does not exist.
-        CannotImport: it is not a regular file, or a folder without transcripts.
+        CannotImport: it is not a regular file.
+        NothingToImport: a folder without transcripts.
         Inaccessible: the path itself cannot be read.
     """
     status = _stat(path)
@@ -96,6 +100,9 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
     if collections:
         return sorted([*collections, *(_source_in_folder(name, sizes[name]) for name in names)], key=_path_of)
     if not names:
+        sizes = dict(sorted(_walk_by_content(os.path.abspath(path))))
+        names = list(sizes)
+    if not names:
         raise _none_below(path, unreadable)
     return [_source_in_folder(name, sizes[name]) for name in names]
 
@@ -109,8 +116,9 @@ def _none_below(path: str, unreadable: Sequence[Skipped]) -> ScopesError:
     links = find_outside_links([path])
     if links:
         reason = f"{path!a} contains no transcripts, only links out of it, which are not followed: {len(links)}"
-        return CannotImport(reason, hint=f"import what they point to, such as {os.path.realpath(links[0])}")
-    return CannotImport(f"{path!a} contains no transcripts", hint=f"files named *{', *'.join(FILE_SUFFIXES)}")
+        return NothingToImport(reason, hint=f"import what they point to, such as {os.path.realpath(links[0])}")
+    hint = "the transcripts of which agents can be read: scopes help import"
+    return NothingToImport(f"{path!a} contains no transcripts", hint=hint)
 
 
 def _path_of(source: Source) -> str:
@@ -267,6 +275,16 @@ def _walk_transcripts(folder: str, unreadable: list[Skipped], collections: list[
                 yield entry.path, entry.stat(follow_symlinks=False).st_size
             except OSError as error:
                 unreadable.append(skip_unreadable(entry.path, error))
+
+
+def _walk_by_content(folder: str) -> Iterator[tuple[str, int]]:
+    """Yield path and size of the first files below a folder whose content is that of a transcript."""
+    for entry in islice(_walk_entries(folder, []), _MAX_LOOKED_INTO):
+        with suppress(CannotImport, OSError):
+            if entry.is_file(follow_symlinks=False):
+                source = Source(entry.path, entry.stat(follow_symlinks=False).st_size)
+                choose_format(FORMATS, source)
+                yield source.path, source.size
 
 
 def _is_named_like_one(path: str) -> bool:

@@ -13,13 +13,15 @@ from scopes.ids import Oid
 from scopes.importers.archive import (
     CHUNK_BYTES,
     Segment,
+    StoredCopy,
+    StoredRecord,
     changed_meanwhile,
     digests_of,
     walk_segments,
     write_source_record,
 )
-from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
-from scopes.importers.fork_points import ParentSession, find_start, stored_parent
+from scopes.importers.branch_updates import active_draft, name_branches, path_to
+from scopes.importers.forks import find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.formats.message_trees import REPEATED_ID, REPEATED_IDS
@@ -28,27 +30,28 @@ from scopes.importers.live_records import LiveBranch, find_known, find_live_bran
 from scopes.importers.purge_filter import LEFT_OUT, STAYS_OUT, is_left_out, take_left_out
 from scopes.importers.purged_texts import RecordSpan, Span, list_purged_spans
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
-from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import (
     RESULT_WITHOUT_CALL,
     RESULTS_WITHOUT_CALLS,
     ImportedSession,
+    ParentSession,
+    WrittenMessages,
+    find_written,
+    read_written_title,
     write_commits,
 )
-from scopes.importers.stale_copy import StoredCopy
+from scopes.importers.source_queue import QueuedSource
 from scopes.importers.streams import is_contained, take_session, without_messages
 from scopes.importers.targets import (
     UNDATED,
+    BranchTip,
     CommittedSession,
+    ImportRun,
     ImportTarget,
     JoinPoint,
-    StoredRecord,
     TargetMatch,
     may_be_recorded,
 )
-from scopes.importers.work_queue import QueuedSource
-from scopes.importers.written_messages import WrittenMessages
-from scopes.importers.written_sources import find_written, read_written_title
 from scopes.store.objects import read_commit
 
 _IRREGULAR = {

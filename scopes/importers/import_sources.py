@@ -20,32 +20,36 @@ from scopes.history.metadata import read_metadata
 from scopes.history.sources import SOURCES, Purged, join_all, read_purged, write_source_paths
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.importers.beginning import can_join
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, complete_branches, finish, update_branches
-from scopes.importers.fork_points import number_groups
+from scopes.importers.forks import find_joins, number_groups
 from scopes.importers.formats.base import Format, Source, name_source
-from scopes.importers.formats.events import Session
 from scopes.importers.identity import source_key_of
-from scopes.importers.import_notes import (
-    note_deleted,
-    notes_of_skipped,
-)
-from scopes.importers.import_result import build_result, list_changed, summarize
 from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.live_records import drop_open
-from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.purge_filter import name_kept_sessions
 from scopes.importers.purged_texts import add_to_list
-from scopes.importers.rendered_sessions import drop_rendered
+from scopes.importers.report import (
+    build_result,
+    list_changed,
+    note_deleted,
+    notes_of_skipped,
+    summarize,
+)
 from scopes.importers.results import GroupedNote, Imported, Skipped, SourceImported
-from scopes.importers.run_state import ImportRun
-from scopes.importers.session_files import name_session_files
-from scopes.importers.shared_prefix import find_joins
-from scopes.importers.stale_copy import list_stored_sources, use_stored_source
+from scopes.importers.source_queue import (
+    ProjectFilter,
+    QueuedSource,
+    drop_older,
+    drop_rendered,
+    list_stored_sources,
+    name_session_files,
+    open_sources,
+    skip_failed,
+    use_stored_source,
+)
 from scopes.importers.stat_cache import StatCache, Unchanged, is_worth_it
 from scopes.importers.streams import name_streams
-from scopes.importers.targets import ImportTarget, ImportTargets
-from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
+from scopes.importers.targets import ImportRun, ImportTarget, ImportTargets
 from scopes.importers.workers import count_workers, rare_garbage_collection, walk_results
 from scopes.model.operation import RefChange
 from scopes.result import Note
@@ -60,7 +64,7 @@ from scopes.store.transactions import exclusive_write, refs_listed_once, shared_
 OnProgress = Callable[[int], None]
 _ATTEMPTS = 5
 BYTES_PER_WORKER = 4 << 20  # of sources; fewer are imported sooner than a worker is started
-BYTES_PER_TASK = 16 << 20  # of sources that share a pack
+BYTES_PER_TASK = 32 << 20  # of sources that share a pack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +129,13 @@ def import_sources(
     for source in sources:
         if source.path in unchanged.paths:
             on_progress(source.size)
-    project_filter = ProjectFilter(options.projects)
+    project_filter = ProjectFilter(options.projects, lambda key: repository.find_ref(SOURCES + key) is not None)
     if options.reread and not sources:
         queue = list_stored_sources(repository, formats, all_skipped)
     else:
         queue = open_sources(
             changed, formats, all_skipped, strict=options.strict, select=project_filter.select,
-            workers=count_workers(repository), wants_beginning=lambda session: _may_join(repository, options, session),
+            workers=count_workers(repository),
             has_others=bool(unchanged.paths),
         )  # fmt: skip
     queue = drop_rendered(repository, queue, all_skipped)
@@ -156,13 +160,6 @@ def _open_cache(sources: Sequence[Source], options: ImportOptions, index_directo
         return None
     view = "all" if options.projects is None else " ".join(project.text for project in options.projects)
     return StatCache(index_directory, sources, view=view)
-
-
-def _may_join(repository: Repository, options: ImportOptions, session: Session) -> bool:
-    """Return True if a session that was just opened will surely be compared with the beginnings of others."""
-    if not options.join or options.projects is not None or options.since is not None:
-        return False
-    return can_join(session) and repository.find_ref(SOURCES + source_key_of(session)) is None
 
 
 def _import_queue(

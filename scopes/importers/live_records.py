@@ -18,10 +18,9 @@ from scopes.history.sources import Purged
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.conversation_roots import LiveSession, list_conversation_roots
 from scopes.importers.formats.events import Draft, Ending, Event, Session
-from scopes.importers.handed_over import find_own_words
 from scopes.importers.results import Skipped
-from scopes.importers.session_commits import OPEN, Recorded
-from scopes.importers.work_queue import QueuedSource
+from scopes.importers.session_commits import OPEN, Recorded, find_own_words
+from scopes.importers.source_queue import QueuedSource
 from scopes.model.conversation import ACP
 from scopes.model.message import Message, Part
 from scopes.store.graph import walk_first_parents

@@ -10,9 +10,9 @@ from collections.abc import Container
 from scopes.errors import CannotImport
 from scopes.history.sources import SOURCES, TRACKING, find_source_record
 from scopes.ids import Oid
+from scopes.importers.archive import StoredCopy
 from scopes.importers.formats.base import read_session
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.stale_copy import StoredCopy
 from scopes.store.repository import Repository
 
 _MAX_LENGTH = 64  # of a version; a longer text is none

@@ -23,8 +23,8 @@ from scopes.importers.archive import Segment
 from scopes.importers.formats.base import name_source
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.identity import source_key_of
+from scopes.importers.source_queue import QueuedSource
 from scopes.importers.targets import MIN_SESSION_ID, ImportTargets, root_of_session
-from scopes.importers.work_queue import QueuedSource
 from scopes.store.objects import ObjectsInMemory
 
 STAYS_OUT: Final = "what was purged does not come back; begin a new session of the agent to go on"
@@ -56,7 +56,7 @@ def _name_kept_session(targets: ImportTargets, purged: Purged, queued: QueuedSou
     with suppress(OSError, CannotImport), name_source(queued.source):  # the import reports it
         for event in queued.format.walk_events(queued.source):
             if isinstance(event, Session) and not is_left_out(targets, purged, event):
-                return replace(queued, session=event, beginning=None)
+                return replace(queued, session=event)
     return queued
 
 

@@ -1,24 +1,186 @@
-"""Write the messages of one session as commits, one event at a time, in bounded memory."""
+"""Write the messages of one session as commits, one event at a time, in bounded memory.
+
+What scopes put before a prompt is taken out of it: `scopes resume`, `scopes acp` and `scopes context --for-prompt`
+write recorded history, memory and last words of other agents in a fence with a mark, and agents record them as if the
+user had typed them. The source keeps the exact bytes; the message has the user's own words.
+
+Messages that `checkout` has written into a session of an agent are those of the conversation. Agents keep the ids of
+our messages. Where messages have none, as those of Codex, the bytes before are as they were. What follows the last of
+our messages in a session follows the tip that was handed over.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
-from scopes.history.messages import Below, read_below, write_message_over
-from scopes.history.sources import NOTHING, Purged
-from scopes.ids import MessageId, Oid
-from scopes.importers.archive import Segment
-from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed
-from scopes.importers.handed_over import find_own_words
+from scopes.fence import BEGINS, find_fence
+from scopes.history.messages import Below, message_id_of, read_below, write_message_over
+from scopes.history.sources import NOTHING, Handover, Purged
+from scopes.ids import BranchName, MessageId, Oid
+from scopes.importers.archive import Segment, StoredCopy, StoredRecord, walk_segments
+from scopes.importers.formats.base import Format
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes, message_id
 from scopes.importers.purged_texts import Quotes, find_longer_form
-from scopes.importers.written_messages import WrittenMessages
 from scopes.model.message import COPIED, HANDOVER, Message, Part, decode, encode, purge_message
 from scopes.secrets.count import NewSecrets
+from scopes.store.graph import walk_newest_first
 from scopes.store.objects import BLOB, Objects
+
+_MAX_FENCES = 20  # of one text that are looked at
+_MAX_FRAME = 1_000  # characters before or after a fence
+_LABEL = re.compile(r"\n[^\n]*: recorded data, not instructions\.\n\n\Z")
+_OPENING = re.compile(r"\n<conversation_history>\n[^\n]+\n(?:It ends with the message ([0-9a-z]{26,64})\.\n)?\n\Z")
+_CLOSING = re.compile(r"\n?</conversation_history>\n?")
+
+
+class _Block(NamedTuple):
+    """A block in a text, with the id of the last message of its history, if it names one."""
+
+    name: str
+    start: int
+    end: int
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """The parts of a prompt without the blocks; `handover` says which there were, None: there were none."""
+
+    parts: tuple[Part, ...]
+    handover: dict[str, Any] | None
+
+
+def find_own_words(parts: Iterable[Part]) -> OwnWords:
+    """Return the parts of a prompt without the blocks in its texts; the number of parts stays."""
+    kept: list[Part] = []
+    found: list[_Block] = []
+    for part in parts:
+        blocks = list(_walk_blocks(part.text)) if part.type == "text" and BEGINS in part.text else []
+        found += blocks
+        kept.append(part._replace(fields={**part.fields, "text": _without(part.text, blocks)}) if blocks else part)
+    if not found:
+        return OwnWords(tuple(kept), None)
+    handover: dict[str, Any] = {"blocks": [block.name for block in found]}
+    last = next((block.message for block in found if block.message is not None), None)
+    return OwnWords(tuple(kept), handover if last is None else {**handover, "message": last})
+
+
+def _without(text: str, blocks: Iterable[_Block]) -> str:
+    pieces, position = [], 0
+    for block in blocks:
+        pieces.append(text[position : block.start].strip("\n"))
+        position = block.end
+    return "\n".join(piece for piece in (*pieces, text[position:].strip("\n")) if piece.strip())
+
+
+def _walk_blocks(text: str) -> Iterator[_Block]:
+    """Yield the complete blocks of a text in order; a fence without the words around it is somebody's own."""
+    position = 0
+    for _ in range(_MAX_FENCES):
+        fence = find_fence(text, position)
+        if fence is None:
+            return
+        earliest = position
+        before = text[max(earliest, fence.start - _MAX_FRAME) : fence.start]
+        before = f"\n{before}" if len(before) == fence.start - earliest else before  # it may begin with the block
+        after = text[fence.end : fence.end + _MAX_FRAME]
+        is_history = fence.name == "history"
+        opening = (_OPENING if is_history else _LABEL).search(before)
+        closing = _CLOSING.match(after) if is_history else None
+        position = fence.end
+        if opening is not None and (closing is not None or not is_history):
+            position += closing.end() if closing is not None else 0
+            start = max(fence.start - len(before) + opening.start(), earliest)
+            yield _Block(fence.name, start, position, opening[1] if is_history else None)
+
+
+class WrittenRecords(NamedTuple):
+    """Records of a session as it was stored last, and the message that they are.
+
+    span: where they begin. content: None if it was purged. results: the calls whose results they are.
+    spans: the messages of all of them: an agent may have one answer where the conversation has several in a row.
+    """
+
+    span: ByteRange
+    native_ids: tuple[str, ...]
+    message: MessageId
+    content: bytes | None = None
+    results: tuple[object, ...] = ()
+    spans: tuple[tuple[ByteRange, MessageId], ...] = ()
+
+
+class WrittenMessages(NamedTuple):
+    """The messages that a session has from the conversation.
+
+    branch: the branch of what the agent adds.
+    commits: the commits of the messages up to the tip that was handed over.
+    by_span: the messages and their content by where they begin; empty if the session has others there now.
+    by_native_id: the messages by the ids that the agent has for them.
+    answered: the calls whose results are in the messages.
+    spans: the message of each record, as far as the session has the same bytes.
+    """
+
+    branch: BranchName
+    commits: Mapping[MessageId, Oid]
+    by_span: Mapping[ByteRange, tuple[MessageId, bytes | None]]
+    by_native_id: Mapping[str, MessageId]
+    answered: frozenset[object]
+    spans: Mapping[ByteRange, MessageId]
+
+    def find(self, draft: Draft) -> tuple[MessageId, Oid] | None:
+        """Return the message and commit that a draft is; None if the agent has added it, or something to it."""
+        named = (self.by_native_id[name] for name in draft.native_ids if name in self.by_native_id)
+        identity = next(named, None)
+        known = self.by_span.get(draft.spans[0]) if draft.spans else None
+        if identity is None and known is not None and known[1] in {None, content_bytes(draft)}:
+            identity = self.spans.get(draft.spans[-1], known[0])
+        return None if identity is None else (identity, self.commits[identity])
+
+    def is_repeated(self, draft: Draft, messages: Mapping[str, MessageId]) -> bool:
+        """Return True if a message has only results that our messages have: Gemini CLI writes them once more.
+
+        `messages` are those of the calls so far: a model may give a call of its own the id of an old one.
+        """
+        calls = [part.fields.get("call_id") for part in draft.parts if part.type == "tool_result"]
+        is_old = all(call in self.answered and messages.get(str(call)) in self.commits for call in calls)
+        return bool(calls) and len(calls) == len(draft.parts) and is_old
+
+
+def read_written_messages(
+    objects: Objects,
+    tips: Iterable[Oid],
+    handover: Handover,
+    written: Iterable[WrittenRecords],
+    *,
+    has_same_bytes: bool,
+) -> WrittenMessages | None:
+    """Return the messages that a session has from the conversation; None if the tip is no longer in the store.
+
+    tips: commits to look for the tip from, the likely ones first: an open message may have several commits.
+    written: the records of the session as it was stored last; `has_same_bytes` tells whether it still begins with them.
+    """
+    found = (commit for tip in tips for commit in walk_newest_first(objects, [tip]))
+    tip = next((commit.oid for commit in found if message_id_of(commit) == handover.tip), None)
+    if tip is None:
+        return None
+    commits: dict[MessageId, Oid] = {}
+    for commit in walk_newest_first(objects, [tip]):
+        commits.setdefault(message_id_of(commit), commit.oid)
+    known = [each for each in written if each.message in commits]
+    return WrittenMessages(
+        handover.branch,
+        commits,
+        {each.span: (each.message, each.content) for each in known} if has_same_bytes else {},
+        {name: each.message for each in known for name in each.native_ids},
+        frozenset(call for each in known for call in each.results),
+        dict(pair for each in known for pair in each.spans) if has_same_bytes else {},
+    )
+
 
 OPEN = "open"
 RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS = "tool result has no call", "tool results have no calls"
@@ -121,6 +283,19 @@ class ImportedSession:
         """Return the keys of drafts without a successor, in file order."""
         continued = set(self.parents.values())
         return [key for key in self.oids if key not in continued]
+
+
+@dataclass(slots=True)
+class ParentSession:
+    """A session that others may continue, from this run or from the store.
+
+    `imported` is set until its group is done, in this run only; `record` is the commit of its source's record.
+    """
+
+    tips: Sequence[Oid]
+    record: Oid | None = None
+    imported: ImportedSession | None = None
+    open: Commits = field(default_factory=dict)
 
 
 def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[Event]) -> None:
@@ -314,3 +489,57 @@ def _spawned_by(draft: Draft, imported: ImportedSession) -> dict[str, str] | Non
     message = imported.known.calls.get(call_id) if call_id is not None else None
     found = {"call_id": call_id, "message": message}
     return {**spawned_by, **{name: value for name, value in found.items() if value is not None}} or None
+
+
+def find_written(
+    objects: Objects,
+    tips: Iterable[Oid],
+    handover: Handover,
+    chosen: Format,
+    stored: StoredRecord,
+    *,
+    has_same_bytes: bool,
+) -> WrittenMessages | None:
+    """Return the messages that a session has from its conversation; None if the tip is no longer in the store.
+
+    tips: commits to look for the tip from, the likely ones first.
+    has_same_bytes: the session still begins with what is stored of it.
+    """
+    drafts = (event for event in _walk_stored(objects, chosen, stored) if isinstance(event, Draft))
+    written = list_written(drafts, walk_segments(objects, stored.commit), is_purged=stored.record.purged)
+    return read_written_messages(objects, tips, handover, written, has_same_bytes=has_same_bytes)
+
+
+def read_written_title(objects: Objects, chosen: Format, stored: StoredRecord) -> str | None:
+    """Return the title that a session had when it was stored last; None if it had none, or has purged messages."""
+    events = () if stored.record.purged else _walk_stored(objects, chosen, stored)
+    return next((event.title for event in events if isinstance(event, Session)), None)
+
+
+def _walk_stored(objects: Objects, chosen: Format, stored: StoredRecord) -> Iterator[Event]:
+    record = stored.record
+    return chosen.walk_events(StoredCopy(record.file_name, record.size, objects, stored.commit))
+
+
+def list_written(drafts: Iterable[Draft], segments: Iterable[Segment], *, is_purged: bool) -> list[WrittenRecords]:
+    """Return the records of a session by its drafts and segments; of one with purged messages by the segments alone.
+
+    The first records of a draft may be of several messages; then it is the last one of these.
+    """
+    messages = {each.span: each for each in segments if each.message is not None}
+    if is_purged:
+        return [
+            WrittenRecords(span, each.native_ids, each.message, spans=((span, each.message),))
+            for span, each in messages.items()
+            if each.message is not None
+        ]
+    found = []
+    for draft in drafts:
+        last = messages.get(draft.spans[-1]) if draft.spans else None
+        if last is not None and last.message is not None:
+            results = tuple(part.fields.get("call_id") for part in draft.parts if part.type == "tool_result")
+            content = content_bytes(draft)
+            known = ((span, messages[span].message) for span in draft.spans if span in messages)
+            spans = tuple((span, message) for span, message in known if message is not None)
+            found.append(WrittenRecords(draft.spans[0], draft.native_ids, last.message, content, results, spans))
+    return found

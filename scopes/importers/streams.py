@@ -14,13 +14,12 @@ from dataclasses import replace
 from scopes.history.messages import is_root, read_body
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key
 from scopes.ids import Oid
+from scopes.importers.archive import StoredCopy
 from scopes.importers.formats.base import Format, read_session
 from scopes.importers.formats.events import STREAM, Draft, Ending, Event, Session, SessionRecord
 from scopes.importers.identity import source_key_of, stream_key
-from scopes.importers.run_state import ImportRun
-from scopes.importers.stale_copy import StoredCopy
-from scopes.importers.targets import TargetMatch
-from scopes.importers.work_queue import QueuedSource
+from scopes.importers.source_queue import QueuedSource
+from scopes.importers.targets import ImportRun, TargetMatch
 from scopes.model.message import FILE_WRITES, Part
 from scopes.model.tools import command_of, edits_of_call
 from scopes.store.graph import walk_newest_first

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.sources import Purged, purged_of, read_purged
 from scopes.ids import MessageId, Oid
-from scopes.importers.beginning import MIN_TEXT
-from scopes.importers.identity import content_bytes, message_id
+from scopes.importers.identity import MIN_TEXT, content_bytes, message_id
 from scopes.purge.derived import Derived
 from scopes.purge.purged_sessions import agent_text_length
 from scopes.purge.rewrite_history import HistoryRewriter

@@ -116,10 +116,7 @@ class SourcePlans:
             Corrupt, NotFound: something is damaged.
             Refused: a file has what was purged elsewhere, and nothing was decided about that here.
         """
-        here = [*self._own.get(root, ()), *self._walk_set(f"{FETCHED_SOURCES}{root}")]
-        from scopes.importers.archive import without_paths
-
-        own = [each._replace(commit=without_paths(objects, each.commit)) for each in here]
+        own = [*self._own.get(root, ()), *self._walk_set(f"{FETCHED_SOURCES}{root}")]
         if any(self._has_offered(objects, each) for each in own):
             raise Refused(HELD)
         there = [] if self._remote is None else self._walk_set(sources_tracking_ref(self._remote, root))

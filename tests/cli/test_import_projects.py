@@ -110,3 +110,16 @@ def test_a_transcript_without_a_record_yet_is_called_empty(home):
     done = run(home, "import", str(home / "e.jsonl"))
     assert (done.returncode, done.stdout) == (7, "")
     assert done.stderr.startswith(f"error: {home}/e.jsonl: unknown format: the file is empty\n")
+
+
+def test_the_sessions_of_a_project_that_was_moved_go_on(home):
+    """Its store moves with it, and its sessions name the directory of before."""
+    imported_sessions(home)
+    path = write_session(home, "a", "s-1", home / "shop", SHOP)
+    record = json.loads(path.read_text()) | {"uuid": "more", "parentUuid": "u-s-1-a"}
+    record["message"] = {"role": "user", "content": "And milk?"}
+    path.write_text(path.read_text() + json.dumps(record) + "\n")
+    (home / "shop").rename(home / "store")
+    prompts, result = imported_sessions(home, cwd="store")
+    assert "And milk?" in prompts
+    assert sum(row["new_messages"] for row in result["conversations"]) == 1

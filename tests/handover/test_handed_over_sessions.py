@@ -11,7 +11,7 @@ from scopes.history.handles import read_heading
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
 from scopes.importers import session_commits
-from scopes.importers.handed_over import OwnWords
+from scopes.importers.session_commits import OwnWords
 from scopes.memory.prompt_preface import build_preface
 from scopes.model.message import HANDOVER
 from tests.handover.sessions import Home

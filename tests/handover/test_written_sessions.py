@@ -14,7 +14,7 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.events import ByteRange, Draft
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.importers.written_messages import WrittenMessages
+from scopes.importers.session_commits import WrittenMessages
 from scopes.model import encoding
 from scopes.model.message import Author
 from scopes.purge.purge import Places, purge

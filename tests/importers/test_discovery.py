@@ -53,6 +53,14 @@ def test_a_folder_without_transcripts_is_refused(tmp_path):
         find_sources(str(tmp_path))
 
 
+def test_a_folder_without_such_names_is_searched_by_content(tmp_path):
+    """A folder of SpecStory files may lie anywhere, and a transcript may have any name."""
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    record = '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n'
+    (tmp_path / "run.log").write_text(record)
+    assert [source.path for source in find_sources(str(tmp_path))] == [str(tmp_path / "run.log")]
+
+
 def test_a_pipe_is_never_opened(tmp_path):
     """Opening a pipe would wait for a writer forever."""
     os.mkfifo(tmp_path / "pipe.jsonl")

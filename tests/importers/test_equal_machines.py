@@ -17,10 +17,10 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import ConversationId, Oid
+from scopes.importers.archive import StoredCopy
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import read_session
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.stale_copy import StoredCopy
 from scopes.store import refs
 from tests.importers.formats import test_opencode as opencode
 from tests.importers.formats import test_pi as pi

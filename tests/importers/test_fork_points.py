@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from scopes.importers.fork_points import number_groups
+from scopes.importers.forks import number_groups
 from scopes.importers.formats.events import Session
 from scopes.importers.import_sources import import_sources
 from scopes.importers.session_commits import ImportedSession

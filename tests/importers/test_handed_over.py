@@ -7,7 +7,7 @@ import pytest
 from scopes.context.history_block import HistoryRequest, history
 from scopes.conversation.new_rename_delete import new
 from scopes.fence import fenced
-from scopes.importers.handed_over import find_own_words
+from scopes.importers.session_commits import find_own_words
 from scopes.memory.add import add
 from scopes.model.message import Part
 from tests.support.history import say

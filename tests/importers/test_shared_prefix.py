@@ -19,10 +19,10 @@ from scopes.exporters.export import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
 from scopes.history.names import list_branch_tips, resolve_revision
 from scopes.importers import workers
-from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.formats.registry import FORMATS
+from scopes.importers.identity import MIN_TEXT
 from scopes.importers.import_sources import import_sources
 from scopes.store.config import Setting
 from scopes.store.transactions import exclusive_write

@@ -1,4 +1,4 @@
-"""Paths of sources: kept by each machine for itself, and read from the stored sources of older versions."""
+"""Paths of sources: kept by each machine for itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.errors import Corrupt
 from scopes.history.sources import SOURCES, read_source_record, with_last_path, write_source_paths
 from scopes.ids import Oid
-from scopes.importers.archive import without_paths
-from scopes.model import encoding
-from scopes.store.objects import COMMIT, Identity, find_blob, format_commit, read_commit, update_tree
+from scopes.store.objects import COMMIT, Identity, format_commit, update_tree
 from scopes.store.refs import SOURCE_PATHS
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
@@ -28,25 +26,6 @@ def source_of(repository):
 def path_of(repository):
     """Return where the only source was last."""
     return with_last_path(repository, read_source_record(repository, source_of(repository))).path
-
-
-def store_as_before(repository, path):
-    """Rewrite the only source, with its earlier versions, as a version with paths in sources stored it."""
-    ref, commits, above = next(iter(repository.list_refs(SOURCES))), [], source_of(repository)
-    while above is not None:
-        commits.append(read_commit(repository, above))
-        above = next(iter(commits[-1].parents), None)
-    for commit in reversed(commits):
-        stored = encoding.load(find_blob(repository, commit.tree, "source.json"))
-        tree = update_tree(repository, commit.tree, {"source.json": encoding.dump({**stored, "path": path})})
-        parents = () if above is None else (above,)
-        data = format_commit(
-            tree=tree, parents=parents, author=Identity("scopes", "scopes@systems.scopes"), time=commit.time,
-            subject=commit.subject,
-        )  # fmt: skip
-        above = repository.write(COMMIT, data)
-    git(repository, "update-ref", ref, above)
-    git(repository, "update-ref", "-d", SOURCE_PATHS)
 
 
 def grow(repository, path, words):
@@ -83,26 +62,6 @@ def test_undo_and_redo_of_an_import_take_its_path_with_them(repository, tmp_path
     grow(repository, tmp_path / "a.jsonl", "a b c")
     undo(repository, imported[0])
     assert path_of(repository) == str(tmp_path / "a.jsonl")
-
-
-def test_the_next_import_of_an_old_source_removes_the_path_from_all_its_versions(repository, tmp_path):
-    for words in ("a", "a b", "a b c"):
-        grow(repository, tmp_path / "a.jsonl", words)
-    store_as_before(repository, "/home/anna/a.jsonl")
-    grow(repository, tmp_path / "a.jsonl", "a b c d")
-    assert path_of(repository) == str(tmp_path / "a.jsonl")
-    listing = git(repository, "rev-list", "--objects", "--no-object-names", source_of(repository)).split()
-    assert "anna" not in "".join(git(repository, "cat-file", "-p", oid) for oid in listing)
-
-
-def test_an_old_source_without_its_paths_is_what_this_version_writes(repository, tmp_path):
-    for words in ("a", "a b", "a b c"):
-        grow(repository, tmp_path / "a.jsonl", words)
-    written = source_of(repository)
-    store_as_before(repository, "/home/anna/a.jsonl")
-    assert source_of(repository) != written
-    assert without_paths(repository, source_of(repository)) == written
-    assert without_paths(repository, written) == written
 
 
 def test_paths_are_written_once_and_are_the_same_whenever_they_are_written(tmp_path):

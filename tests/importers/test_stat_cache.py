@@ -6,20 +6,18 @@ import os
 
 import pytest
 
-from scopes.cli.import_runner import collect_sources, import_and_describe
-from scopes.cli.invocation import Invocation
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.importers import open_source, stat_cache
-from scopes.importers import work_queue as opening
-from scopes.importers.import_sources import ImportOptions
+from scopes.importers import source_queue as opening
+from scopes.importers import stat_cache
+from scopes.importers.discovery import find_sources
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.cli.running import PRODUCT, scopes
-from tests.support.store import open_store
+from tests.support.store import make_store, open_store
 
 RECORD = (
     '{"messages": [{"role": "user", "content": "How much is tea %d?"}, {"role": "assistant", "content": "Four."}]}\n'
 )
-NOTHING = dict.fromkeys(("json", "quiet", "verbose", "no_pager", "no_hints", "no_input", "yes"), False)
-NOTHING |= {"directories": (), "settings": (), "color": None}
 
 
 @pytest.fixture
@@ -49,14 +47,14 @@ def reads(monkeypatch):
     return names
 
 
-def run(folder, *, store="store.git", reread=False, json=False, **options):
+def run(folder, *, store="store.git", reread=False, **options):
     """Import as a new process would; return the result."""
-    home = folder.parent
-    environment = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "SCOPES_DURABILITY": "fast"}
-    invocation = Invocation(["import"], environment)
-    invocation.configure("scopes import", {**NOTHING, "store": str(home / store), "json": json})
-    collected = collect_sources(invocation, [str(folder)])
-    return import_and_describe(invocation, collected, ImportOptions(again=reread, reread=reread, **options))
+    path, skipped = folder.parent / store, []
+    repository = open_store(path) if path.exists() else make_store(path)
+    return import_sources(
+        repository, find_sources(str(folder), skipped), FORMATS, ImportOptions(again=reread, reread=reread, **options),
+        skipped=skipped, index_directory=str(folder.parent / "cache" / store),
+    )  # fmt: skip
 
 
 def read_by(reads, folder, **options):
@@ -69,15 +67,14 @@ def entries(folder):
     return list((folder.parent / "cache").rglob("imported.z"))
 
 
-@pytest.mark.parametrize("json", [False, True])
-def test_the_second_import_reads_no_transcript_and_has_the_result_of_one_that_does(folder, reads, json):
-    first = run(folder, json=json)
+def test_the_second_import_reads_no_transcript_and_has_the_result_of_one_that_does(folder, reads):
+    first = run(folder)
     assert first.operation is not None
-    second, read = read_by(reads, folder, json=json)
+    second, read = read_by(reads, folder)
     assert read == ["notes.jsonl"]
     assert (second.operation, len(second.sources), len(second.conversations)) == (None, 4, 4)
     assert second.skipped
-    assert run(folder, json=json, reread=True) == second == run(folder, json=json)
+    assert run(folder, reread=True) == second == run(folder)
 
 
 def test_again_is_an_option_of_the_command(folder):
@@ -216,7 +213,7 @@ def texts_of(folder):
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_file_that_is_replaced_while_an_import_reads_is_read_by_the_next_one(folder, monkeypatch, when):
     """Its status was taken before the first byte was read, so the entry is not that of the new file."""
-    original = open_source._open
+    original = opening._open
 
     def open_one(source, *arguments):
         if when == "before":
@@ -227,7 +224,7 @@ def test_a_file_that_is_replaced_while_an_import_reads_is_read_by_the_next_one(f
         return opened
 
     with monkeypatch.context() as patched:
-        patched.setattr(open_source, "_open", open_one)
+        patched.setattr(opening, "_open", open_one)
         run(folder)
     run(folder)
     assert "How much is tea 8?" in texts_of(folder)

@@ -13,7 +13,7 @@ from scopes.conversation.new_rename_delete import delete, rename_conversation
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.importers import conversation_roots, shared_prefix
+from scopes.importers import conversation_roots, forks
 from scopes.store.refs import META
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
@@ -80,10 +80,8 @@ def test_a_branch_that_was_moved_is_found_among_all(many, tmp_path):
 def sources_read(monkeypatch):
     """The stored sources of which an import has read how they begin."""
     found = []
-    original = shared_prefix._first_message_ids
-    monkeypatch.setattr(
-        shared_prefix, "_first_message_ids", lambda objects, oid: found.append(oid) or original(objects, oid)
-    )
+    original = forks._first_message_ids
+    monkeypatch.setattr(forks, "_first_message_ids", lambda objects, oid: found.append(oid) or original(objects, oid))
     return found
 
 

@@ -8,7 +8,7 @@ from scopes.conversation.rebase import cherry_pick
 from scopes.errors import NotFound
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.history.sources import hash_of, read_purged
-from scopes.importers.beginning import MIN_TEXT
+from scopes.importers.identity import MIN_TEXT
 from scopes.memory.summarize import summarize
 from scopes.purge.accept import accept_purges, plan_accept
 from scopes.purge.purge import Places, purge

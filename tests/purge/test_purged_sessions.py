@@ -14,9 +14,9 @@ from scopes.exporters.export import list_sources
 from scopes.history.names import conversation_ids, resolve_revision
 from scopes.history.sources import SOURCES, purged_of, read_purged, source_key, walk_chunks, write_purged
 from scopes.history.transaction import RefTransaction
-from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
+from scopes.importers.identity import MIN_TEXT
 from scopes.importers.import_sources import import_sources
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest

@@ -17,7 +17,6 @@ from scopes.sync.edit_remotes import rename_remote
 from scopes.sync.local_conversations import Selection
 from scopes.sync.remotes import resolve_remote
 from tests.importers.test_import_source import Several, write_several
-from tests.importers.test_source_paths import store_as_before
 from tests.support.every_byte import find_word
 from tests.support.original_files import PROMPT, exported, files_there, import_session, keys_of, record_of
 from tests.support.remotes import EVERYTHING, add, clone_to, connection, fetch_from, machine, make_bare, push_to
@@ -299,15 +298,6 @@ def test_a_fetched_store_has_no_findings(alice, bob):
     fetch_from(bob)
     assert verify(bob).findings == ()
     assert verify(alice).findings == ()
-
-
-def test_a_file_that_an_older_version_has_stored_with_its_path_leaves_without_it(alice, bob, bare):
-    store_as_before(alice, "/home/anna/a.jsonl")
-    assert find_word("/home/anna", alice.path) != []
-    send(alice)
-    assert find_word("/home/anna", bare) == []
-    fetch_from(bob)
-    assert exported(bob) == exported(alice)
 
 
 def test_a_conversation_that_was_deleted_here_does_not_come_back_with_its_files(alice, bob):

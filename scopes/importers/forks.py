@@ -1,4 +1,4 @@
-"""Find sessions that begin with the messages of another one and name no parent: copies, continued differently.
+"""Find where a session continues another one: by name, or because both begin with the same messages.
 
 Equal content alone is no proof: two sessions that begin with the same prompt often get the same short first answer. So
 a session joins another one only if they share an agent's answer after at least one other message, and one of these is
@@ -10,24 +10,105 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 from zlib import crc32
 
 from scopes.errors import CannotImport
+from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.sources import SEGMENTS, SOURCES
 from scopes.ids import MessageId, Oid
-from scopes.importers.beginning import Beginning, can_join, read_beginning
+from scopes.importers.archive import Segment, StoredCopy, walk_segments
 from scopes.importers.formats.base import Format, Source, name_source
 from scopes.importers.formats.events import Session
-from scopes.importers.identity import source_key_of
-from scopes.importers.stale_copy import StoredCopy
+from scopes.importers.identity import (
+    Beginning,
+    can_join,
+    parent_source_keys,
+    read_beginning,
+    source_key_of,
+)
+from scopes.importers.session_commits import OPEN, Commits, ParentSession
+from scopes.importers.source_queue import QueuedSource, sort_key, sort_parents_first
 from scopes.importers.targets import ImportTargets
-from scopes.importers.work_queue import QueuedSource, sort_key, sort_parents_first
 from scopes.importers.workers import count_workers, map_in_workers
+from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Objects, read_blob, read_commit, walk_blobs
 from scopes.store.repository import Repository
+
+
+def stored_parent(objects: Objects, tips: Sequence[Oid], record: Oid | None) -> ParentSession:
+    """Return a session as the store has it; its open messages are those at its tips."""
+    found: Commits = {}
+    for tip in tips:
+        for commit in walk_newest_first(objects, [tip]):
+            if is_root(commit) or OPEN not in read_body(objects, commit).extra:
+                break
+            found[message_id_of(commit), commit.parents[0]] = commit.oid
+    return ParentSession(tips, record, open=found)
+
+
+def find_start(
+    objects: Objects, session: Session, root: Oid, parent: ParentSession | None
+) -> tuple[MessageId | None, Oid]:
+    """Return the message and commit that a session's first messages follow; (None, root) at the beginning.
+
+    `details.end_byte_offset` is how many bytes of the parent's source the session includes. The message that ends there
+    may still be open; if it changes, the session is imported anew.
+    """
+    end = session.details.get("end_byte_offset")
+    if session.base is None or parent is None or not isinstance(end, int):
+        return None, root
+    last: MessageId | None = None
+    for segment in _segments_of(objects, parent):
+        if segment.message is not None and segment.span.offset + segment.span.length <= end:
+            last = segment.message
+    oid = None if last is None else _find_message(objects, parent, last)
+    return (None, root) if oid is None else (last, oid)
+
+
+def number_groups(
+    sessions: Sequence[Session],
+    roots_of: Callable[[str], Iterable[Oid]],
+    joined: Mapping[str, str] = MappingProxyType({}),
+) -> list[int]:
+    """Give sessions that continue each other, or share a conversation, one number (union-find).
+
+    `roots_of` returns the root commits of the conversations that a source went to at its last import. `joined` maps the
+    key of a session to that of the one whose conversation it joins.
+    """
+    parents: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while (above := parents.setdefault(name, name)) != name:
+            parents[name] = parents[above]
+            name = above
+        return name
+
+    for session in sessions:
+        own = source_key_of(session)
+        for key in (own, *parent_source_keys(session), *filter(None, [joined.get(own)])):
+            for name in (key, *roots_of(key)):
+                parents[find(name)] = find(own)
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(find(source_key_of(session)), len(numbers)) for session in sessions]
+
+
+def _segments_of(objects: Objects, parent: ParentSession) -> Iterable[Segment]:
+    if parent.record is not None:
+        return walk_segments(objects, parent.record)
+    return () if parent.imported is None else parent.imported.segments
+
+
+def _find_message(objects: Objects, parent: ParentSession, wanted: MessageId) -> Oid | None:
+    if parent.imported is not None:
+        imported = parent.imported
+        return next((imported.oids[key] for key, identity in imported.ids.items() if identity == wanted), None)
+    commits = walk_newest_first(objects, parent.tips)
+    return next((commit.oid for commit in commits if message_id_of(commit) == wanted), None)
+
 
 _MAX_PAGES = 2  # of the segments of a stored source, in which its first answers are
 _MESSAGE = re.compile(rb'"message":"([a-z2-7]{26})"')
@@ -50,9 +131,7 @@ def find_joins(
     joined = {key: stored.record.joined for key in keys if (stored := targets.stored(key)) is not None}
     unknown = {key: queued for key, queued in zip(keys, queue, strict=True) if not targets.was_imported(key)}
     new = {key: queued for key, queued in unknown.items() if join and can_join(queued.session)}
-    beginnings = {key: queued.beginning for key, queued in new.items() if queued.beginning is not None}
-    unread = {key: queued for key, queued in new.items() if queued.beginning is None}
-    beginnings |= zip(unread, _read_beginnings(repository, list(unread.values())), strict=True)
+    beginnings = dict(zip(new, _read_beginnings(repository, list(new.values())), strict=True))
     wanted = {answer for key in new for answer in beginnings[key].answers}
     owners: dict[bytes, QueuedSource] = {}
     for queued, beginning in _walk_stored(repository, objects, targets, wanted):
@@ -62,7 +141,7 @@ def find_joins(
         owner = next((owners[proof] for proof in reversed(beginning.proofs) if proof in owners), None)
         joined[key] = None if owner is None else source_key_of(owner.session)
         _add_owner(owners, queued, beginning)
-    result = [replace(queued, joined=joined.get(key), beginning=None) for key, queued in zip(keys, queue, strict=True)]
+    result = [replace(queued, joined=joined.get(key)) for key, queued in zip(keys, queue, strict=True)]
     return sort_parents_first(result) if any(joined.values()) else result
 
 
