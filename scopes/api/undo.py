@@ -10,6 +10,6 @@ def follow_undo(repository: Repository, done: Undone) -> Undone:
     """Give back or put away the sessions that scopes has written for agents."""
     if done.operation is None:
         return done  # a dry run
-    from scopes.exporters.undo_session import follow_undo as follow_session
+    from scopes.handover.registration import follow_undo as follow_session
 
     return follow_session(repository, done)

@@ -174,21 +174,36 @@ def write_file(
     """
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise Invalid(f"{path!a} is not a regular file", hint="a device or a pipe would be replaced: name a file")
-    final = os.path.realpath(path)
+    with prepared_file(path, pieces, force=force) as place, allowed or nullcontext():
+        return place()
+
+
+@contextmanager
+def prepared_file(
+    path: str, pieces: Iterable[Cleared], *, force: bool, mode: int = 0o666
+) -> Iterator[Callable[[], int]]:
+    """Write a complete file under another name, synced; what the block gets names it `path`, and returns its size.
+
+    If the block does not call that, nothing is left. Raises as `write_file` does.
+    """
+    final, size = os.path.realpath(path), 0
     remove_leftovers(path)
     temporary = part_of(_part_prefix(path))
-    size = 0
     with _translate_errors(path), ExitStack() as cleanup:
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             cleanup.callback(_remove, os.unlink, temporary)
             lock_part(file.fileno())
             for piece in pieces:
                 size += file.write(piece.data)
             file.flush()
             os.fsync(file.fileno())
-        with allowed or nullcontext():
-            _rename(temporary, final, force=force)
-    return size
+
+        def place() -> int:
+            with _translate_errors(path):
+                _rename(temporary, final, force=force)
+            return size
+
+        yield place
 
 
 def remove_leftovers(path: str) -> None:

@@ -14,24 +14,37 @@ from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
 from scopes.errors import Refused
-from scopes.exporters.session_files import DATABASE, FILE, KIND, begins_with, digest_of_file, prepared_file
 from scopes.handover.agent_programs import session_words
-from scopes.handover.delivery import import_with_program
-from scopes.handover.history import HistoryOptions, SessionHistory, make_session
-from scopes.handover.native.llm import NAME as LLM
-from scopes.handover.native.registry import read_writer
-from scopes.handover.native.session import NativeRecord, NativeSession, Writer, dump
+from scopes.handover.llm import NAME as LLM
+from scopes.handover.llm import add_thread, find_tip
+from scopes.handover.opencode import import_with_program
 from scopes.handover.registration import (
+    DATABASE,
+    FILE,
+    KIND,
     Registered,
     WrittenSession,
     WrittenSource,
     added_messages,
+    begins_with,
     choose_branch,
+    digest_of_file,
     find_registered,
+    prepared_session,
     read_segments,
     register,
 )
 from scopes.handover.resume import User, check_directory, shell_line
+from scopes.handover.session import (
+    HistoryOptions,
+    NativeRecord,
+    NativeSession,
+    SessionHistory,
+    Writer,
+    dump,
+    make_session,
+)
+from scopes.handover.writers import read_writer
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.names import find_directory
 from scopes.history.transaction import Transaction
@@ -49,7 +62,7 @@ from scopes.store.transactions import exclusive_write, unless_pruned
 from scopes.tokens.count import TokenizerChoice
 
 State: TypeAlias = Literal["written", "unchanged", "continued"]
-_NO_FILE: AbstractContextManager[Callable[[], None]] = nullcontext(lambda: None)
+_NO_FILE: AbstractContextManager[Callable[[], int]] = nullcontext(lambda: 0)
 _WINDOW_PERCENT = 75  # the agent's own instructions and the answers need room, too
 
 
@@ -205,7 +218,7 @@ def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:
         if (state != "continued" or known is None) and not dry_run:
             transaction = register(branch, name, written, segments)
             has_file = plan.writer.keeps_files and state == "written"
-            file = prepared_file(plan.path, plan.content, replaces=there is not None) if has_file else _NO_FILE
+            file = prepared_session(plan.path, plan.content, replaces=there is not None) if has_file else _NO_FILE
             with file as place:
                 operation = _commit(plan, transaction)
                 place()
@@ -267,8 +280,6 @@ def _find_delivered(plan: Plan) -> State:
     if plan.writer.name != LLM:
         return "written"
     path, _, thread = plan.path.rpartition(SEPARATOR)
-    from scopes.handover.llm_database import find_tip
-
     tip = find_tip(path, thread)
     if tip is None:
         return "written"
@@ -286,12 +297,10 @@ def _deliver(plan: Plan, user: User, *, dry_run: bool) -> State:
         return state
     if plan.writer.name == LLM:
         with unless_pruned(plan.branch.repository, plan.prunes):
-            from scopes.handover.llm_database import add_thread
-
             add_thread(plan.path.rpartition(SEPARATOR)[0], plan.content)
     else:
         plan.prunes.require_none()  # without the lock: the program may run a hook that writes to the store
-        import_with_program(plan.writer.name, plan.content, plan.session.directory, user.environ)
+        import_with_program(plan.content, plan.session.directory, user.environ)
     return state
 
 

@@ -2,11 +2,17 @@
 
 The source has the exact bytes and what each record is: the importer's own reader is asked, and has to find every
 message. A branch `AGENT/N` is where the agent's new messages go; it begins at the tip that was handed over.
+
+The file of a session is written in two steps: a complete file waits under another name until the session is registered,
+because a watcher that imports it at once has to know it. A file that scopes did not write, or that the agent has gone
+on with, is never replaced, and an undo deletes only one that is as it was written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -14,7 +20,9 @@ from itertools import count
 from typing import BinaryIO, NamedTuple
 
 from scopes.clock import now, seconds_of
-from scopes.errors import Corrupt
+from scopes.conversation.undo import Undone
+from scopes.errors import Corrupt, Inaccessible, Refused
+from scopes.exporters.atomic_save import prepared_file
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import message_id_of
 from scopes.history.names import find_root_commit
@@ -25,6 +33,7 @@ from scopes.history.sources import (
     SourceRecord,
     find_source_record,
     source_key,
+    walk_chunks,
     write_source_paths,
 )
 from scopes.history.transaction import Transaction
@@ -36,12 +45,22 @@ from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from scopes.importers.identity import PARSER_VERSION
 from scopes.model.conversation import BranchEntry
 from scopes.model.encoding import decode_component
+from scopes.model.operation import Operation
+from scopes.regular_file import UnusableFile, open_regular
+from scopes.result import Note
+from scopes.secret_scan.clearance import Cleared
+from scopes.secrets.gates import gate_of
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import read_commit
+from scopes.store.operations import walk_operations
 from scopes.store.refs import SOURCE_PATHS, RefNameConflicts
+from scopes.store.repository import Repository
 
 PURPOSE = "hand-over"
 _ABANDONED = "abandoned/"
+KIND = "checkout"
+FILE = "handed_over"  # of the details of an operation: the file of the session, and its SHA-256
+DATABASE = "handed_over_to"  # of those for an agent that has a database: its name, and the id of the session
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +225,118 @@ def describe(branch: BranchHandle, name: BranchName, session: WrittenSession) ->
         digest=sha256(session.data).hexdigest(), parser=PARSER_VERSION, path=session.path, root=root,
         handover=Handover(tip, name),
     )  # fmt: skip
+
+
+def digest_of_file(path: str) -> str | None:
+    """Return the SHA-256 of a file; None if there is none.
+
+    Raises:
+        Refused: it is not a regular file.
+        Inaccessible: it cannot be read.
+    """
+    digest = sha256()
+    with _opened(path) as file:
+        if file is None:
+            return None
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def begins_with(path: str, data: bytes) -> bool:
+    """Return True if a file is there that begins with these bytes; raises as `digest_of_file` does."""
+    with _opened(path) as file:
+        return file is not None and file.read(len(data)) == data
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO | None]:
+    """Open a file; None if there is none. Raises as `digest_of_file` does."""
+    try:
+        with open_regular(path) as file:
+            yield file
+    except FileNotFoundError:
+        yield None
+    except UnusableFile as error:
+        raise Refused(f"{path} is not a file", hint="move it away") from error
+    except OSError as error:
+        raise Inaccessible(f"cannot read {path}: {error.strerror}", hint="check its permissions") from error
+
+
+@contextmanager
+def prepared_session(path: str, content: Cleared, *, replaces: bool) -> Iterator[Callable[[], int]]:
+    """Write the file of a session for its owner alone, under another name, until what the block gets is called.
+
+    replaces: a file of that name may be there. Else one that was just made stays.
+
+    Raises:
+        Refused: the name is taken.
+        Inaccessible: the file or its folder cannot be written; nothing is left there.
+    """
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="nothing was left there") from error
+    with prepared_file(path, [content], force=replaces, mode=0o600) as place:
+        yield place
+
+
+def delete_unchanged(path: str, digest: str) -> bool:
+    """Delete a file that still has this SHA-256; return False if it has not, or is gone."""
+    try:
+        if digest_of_file(path) != digest:
+            return False
+        os.unlink(path)
+    except (OSError, Refused, Inaccessible):
+        return False
+    return True
+
+
+def follow_undo(repository: Repository, undone: Undone) -> Undone:
+    """Delete the file of a session whose registration was undone, if it is as it was written; write it after a redo.
+
+    Raises:
+        Inaccessible: it cannot be written again.
+    """
+    if undone.operation is None:
+        return undone  # a dry run
+    operation = _find_redone(repository, undone.target) if undone.redo else undone.target
+    if operation is None or operation.kind != KIND:
+        return undone
+    written, added = operation.details.get(FILE), operation.details.get(DATABASE)
+    if isinstance(added, Mapping) and not undone.redo:
+        return replace(undone, notes=(*undone.notes, _note_added(added)))
+    if not isinstance(written, Mapping):
+        return undone
+    path, digest = str(written.get("file")), str(written.get("sha256"))
+    if undone.redo:
+        note = None if _write_again(repository, operation, path) else Note(f"{path} is there, and stays as it is")
+    elif delete_unchanged(path, digest):
+        note = Note(f"deleted {path}")
+    else:
+        is_there = os.path.lexists(path)
+        note = Note(f"{path} has changed since it was written, and stays", "delete it yourself") if is_there else None
+    return undone if note is None else replace(undone, notes=(*undone.notes, note))
+
+
+def _note_added(added: Mapping[str, object]) -> Note:
+    """Return what becomes of a session in the database of an agent, from which scopes deletes nothing."""
+    text = f"the session {added.get('session')} stays in the database of {added.get('agent')}"
+    return Note(text, "an import makes a branch of it: delete it there first; or take undo back: scopes redo")
+
+
+def _find_redone(repository: Repository, undo: Operation) -> Operation | None:
+    """Return the operation that an undo took back."""
+    return next((record for _, record in walk_operations(repository) if record.id == undo.undoes), None)
+
+
+def _write_again(repository: Repository, operation: Operation, path: str) -> bool:
+    """Write the session that an operation registered, unless there is a file; return whether it was written."""
+    source = next((change.new for change in operation.changes if change.ref.startswith(SOURCES)), None)
+    if source is None or digest_of_file(path) is not None:
+        return False
+    data = b"".join(walk_chunks(repository, Oid(source)))
+    content = gate_of(repository, "allow").clear(data, "the session")  # it was cleared when it was written first
+    with prepared_session(path, content, replaces=False) as place:
+        place()
+    return True

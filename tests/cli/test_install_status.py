@@ -98,12 +98,12 @@ def test_doctor_warns_of_what_is_outdated_or_unreadable(tmp_path, sealed_world):
     (sealed_world / ".gemini/settings.json").write_text('// mine\n{"mcpServers": {"scopes": 1}}')
     skill = sealed_world / ".claude/skills/scopes/SKILL.md"
     skill.parent.mkdir(parents=True)
-    skill.write_text("---\nmetadata:\n  generator: scopes\n  checksum: 0\n---\nold words\n")
+    skill.write_text("---\nmetadata:\n  generator: scopes\n---\nold words\n")
     found = checks()
     store = os.environ["SCOPES_STORE"]
     assert found["mcp server of codex"] == ("warning", f"scopes --store {store} setup codex --only mcp")
     assert found["mcp server of gemini"] == ("warning", "fix the file")
-    assert found["skill of claude-code"] == ("warning", "scopes setup claude-code --only skill --force")
+    assert found["skill of claude-code"] == ("warning", "scopes setup claude-code --only skill")
 
 
 @each_noun

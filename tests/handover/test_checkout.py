@@ -14,10 +14,10 @@ from scopes.conversation.new_rename_delete import delete, new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused, SecretsFound
-from scopes.exporters.undo_session import follow_undo
 from scopes.handover.checkout import CheckoutRequest, checkout, plan_checkout
-from scopes.handover.native.registry import WRITERS
+from scopes.handover.registration import follow_undo
 from scopes.handover.resume import User
+from scopes.handover.writers import WRITERS
 from scopes.history.handles import Heading, read_heading
 from scopes.history.messages import plain_message, read_body, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips

@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from scopes.errors import Inaccessible, NotFound, Refused
-from scopes.handover.llm_database import add_thread, find_tip
+from scopes.handover.llm import add_thread, find_tip
 from scopes.secret_scan.clearance import Gate
-from tests.handover.native.sessions import SHOP, UUID, session_of, write
+from tests.handover.native_sessions import SHOP, UUID, session_of, write
 
 TABLES = (
     "threads (id text primary key, name, tip_message_hash, forked_from, datetime_utc)",

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.handover.agent_programs import PROGRAMS
-from scopes.handover.sessions import AgentSession, find_session, is_kept
+from scopes.handover.resume import PROGRAMS, AgentSession, find_session, is_kept
 from scopes.history import sources
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_root_of

@@ -10,13 +10,14 @@ import pytest
 
 from scopes.cli.table import TABLE
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.handover import skills
-from scopes.handover.skills import FOLDERS, install_skill, path_of, remove_skill
+from scopes.handover.skills import FOLDERS, install_skill, path_of, remove_skill, skills_status
 from scopes.hosts.agents import UserDirectories
 from scopes.part_files import part_of
 from tests.cli.running import PRODUCT, scopes
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
+
+OLD = "---\nmetadata:\n  generator: scopes\n---\nold words\n"
 
 
 @pytest.fixture
@@ -54,54 +55,22 @@ def test_an_older_skill_of_ours_is_replaced(top):
     path = path_of("claude-code", top, project=False)
     os.makedirs(os.path.dirname(path))
     with open(path, "w") as file:
-        file.write(skills._with_checksum("---\nmetadata:\n  generator: scopes\n---\nold words\n"))
+        file.write(OLD)
     assert install_skill("claude-code", top, project=False).state == "replaced"
     with open(path) as file:
         assert "old words" not in file.read()
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
 @pytest.mark.parametrize("change", [install_skill, remove_skill])
-def test_a_skill_that_the_user_edited_is_neither_replaced_nor_deleted_without_force(top, agent, change):
-    path = install_skill(agent, top, project=False).file
-    with open(path, "a") as file:
-        file.write("my words\n")
-    with pytest.raises(Refused, match="was edited after scopes had written it") as error:
-        change(agent, top, project=False)
-    assert "--force" in error.value.hint
-    with open(path) as file:
-        assert file.read().endswith("my words\n")
-    assert change(agent, top, project=False, force=True).state in {"replaced", "removed"}
-
-
-def test_a_skill_without_a_checksum_may_have_been_edited(top):
+def test_a_skill_that_was_changed_is_kept(top, change):
     path = install_skill("gemini", top, project=False).file
-    with open(path) as file:
-        text = file.read()
-    with open(path, "w") as file:
-        file.write(re.sub("  checksum: .*\n", "", text) + "other words")
-    with pytest.raises(Refused, match="was edited"):
-        remove_skill("gemini", top, project=False)
-
-
-def test_a_skill_that_was_written_with_the_help_of_print_is_ours(top):
-    path = path_of("gemini", top, project=False)
-    os.makedirs(os.path.dirname(path))
-    with open(path, "w") as file:
-        file.write(install_skill("gemini", top, project=False, only_show=True).text)
-    assert remove_skill("gemini", top, project=False).state == "removed"
-
-
-def test_a_shared_skill_that_was_edited_stays_with_the_edits_for_the_others(top):
-    for agent in ("codex", "agents"):
-        path = install_skill(agent, top, project=False).file
     with open(path, "a") as file:
         file.write("my words\n")
-    assert remove_skill("codex", top, project=False).state == "kept"
-    with open(path) as file:
+    os.symlink(__file__, f"{path}.bak")  # of a hostile project: it is replaced, not followed
+    assert f"the file as it was: {path}.bak" in change("gemini", top, project=False).advice
+    with open(f"{path}.bak") as file:
         assert file.read().endswith("my words\n")
-    with pytest.raises(Refused, match="was edited"):
-        remove_skill("agents", top, project=False)
+    assert not os.path.islink(f"{path}.bak")
 
 
 @pytest.mark.parametrize("change", [install_skill, remove_skill])
@@ -117,40 +86,16 @@ def test_another_skill_of_the_name_stays_without_force(top, change):
     assert change("codex", top, project=True, force=True).state in {"replaced", "removed"}
 
 
-def test_another_skill_that_was_replaced_with_force_is_back_after_the_removal(top):
+def test_another_skill_that_was_replaced_with_force_is_kept(top):
     path = path_of("codex", top, project=True)
     os.makedirs(os.path.dirname(path))
     with open(path, "wb") as file:
         file.write(b"mine \xff\n")
     done = install_skill("codex", top, project=True, force=True)
-    assert f"the file as it was: {path}.before-scopes" in done.advice
-    assert "is back" in remove_skill("codex", top, project=True).advice
-    with open(path, "rb") as file:
+    assert f"the file as it was: {path}.bak" in done.advice
+    remove_skill("codex", top, project=True)
+    with open(f"{path}.bak", "rb") as file:
         assert file.read() == b"mine \xff\n"
-    assert os.listdir(os.path.dirname(path)) == ["SKILL.md"]
-
-
-def test_an_edited_skill_that_is_replaced_with_force_is_kept_and_stays_kept(top):
-    path = install_skill("gemini", top, project=False).file
-    with open(path, "a") as file:
-        file.write("my words\n")
-    os.symlink(__file__, f"{path}.before-scopes-change")  # of a hostile project
-    assert f"{path}.before-scopes-change" in install_skill("gemini", top, project=False, force=True).advice
-    remove_skill("gemini", top, project=False)
-    assert os.listdir(os.path.dirname(path)) == ["SKILL.md.before-scopes-change"]
-    with open(f"{path}.before-scopes-change") as file:
-        assert file.read().endswith("my words\n")
-
-
-def test_a_skill_of_which_no_copy_can_be_kept_is_not_replaced(top):
-    path = install_skill("gemini", top, project=False).file
-    os.mkdir(f"{path}.before-scopes")
-    with open(path, "w") as file:
-        file.write("mine\n")
-    with pytest.raises(Inaccessible, match=r"cannot write .*before-scopes"):
-        install_skill("gemini", top, project=False, force=True)
-    with open(path) as file:
-        assert file.read() == "mine\n"
 
 
 def test_other_files_of_the_folder_stay(top):
@@ -175,57 +120,12 @@ def test_with_print_nothing_is_written(top):
     assert os.listdir(top.home) == []
 
 
-def read(changed):
-    with open(changed.file) as file:
-        return file.read()
-
-
-def test_a_shared_folder_keeps_the_skill_for_the_others(top):
-    for agent in ("codex", "agents"):
-        added = install_skill(agent, top, project=False)
-    assert "\n  installed-for: agents codex\n" in read(added).split("---\n")[1]
-    kept = remove_skill("codex", top, project=False)
-    assert kept.state == "kept"
-    assert kept.advice == "it stays for agents; to delete it: scopes setup agents --only skill --remove"
-    assert "\n  installed-for: agents\n" in read(added)
-    assert remove_skill("codex", top, project=False).state == "kept"
-    assert remove_skill("agents", top, project=False).state == "removed"
-    assert not os.path.exists(added.file)
-
-
-def test_the_others_of_a_project_are_named_with_the_option_for_it(top):
-    install_skill("agents", top, project=True)
-    assert remove_skill("codex", top, project=True).advice.endswith(
-        ": scopes setup agents --only skill --remove --here"
-    )
-
-
-def test_with_force_a_shared_skill_is_deleted_for_all(top):
+def test_the_agents_of_a_shared_folder_have_one_file(top):
     path = install_skill("agents", top, project=False).file
-    assert remove_skill("codex", top, project=False, force=True).state == "removed"
-    assert not os.path.exists(path)
-
-
-def test_of_a_file_that_does_not_say_for_whom_it_is_the_others_are_named(top):
-    """Files of older versions do not say it."""
-    path = install_skill("agents", top, project=False).file
-    with open(path) as file:
-        text = file.read().replace("  installed-for: agents\n", "")
-    with open(path, "w") as file:
-        file.write(text)
+    assert install_skill("codex", top, project=False).state == "unchanged"
     removed = remove_skill("codex", top, project=False)
     assert (removed.state, removed.advice) == ("removed", "it was also the skill of agents")
-
-
-def test_a_folder_of_one_agent_names_nobody(top):
-    assert "installed-for" not in install_skill("claude-code", top, project=False).text
-
-
-def test_a_list_of_agents_in_the_text_is_not_one_of_the_header(top):
-    path = install_skill("agents", top, project=False).file
-    with open(path, "a") as file:
-        file.write("\n---\n\n  installed-for: codex\n")
-    assert "\n  installed-for: agents\n" in install_skill("agents", top, project=False, force=True).text
+    assert not os.path.exists(path)
 
 
 @pytest.mark.parametrize("change", [install_skill, remove_skill])
@@ -298,7 +198,7 @@ def test_a_folder_that_cannot_be_made_is_an_error(top, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "makedirs", refuse)
-        with pytest.raises(Inaccessible, match=r"cannot make .*scopes: Read-only"):
+        with pytest.raises(Inaccessible, match=r"cannot write .*SKILL.md: Read-only"):
             install_skill("claude-code", top, project=False)
 
 
@@ -313,17 +213,6 @@ def test_a_file_that_cannot_be_deleted_is_an_error(top, monkeypatch):
         with pytest.raises(Inaccessible, match=r"cannot delete .*SKILL.md: Read-only"):
             remove_skill("claude-code", top, project=False)
     assert os.path.exists(path)
-
-
-def test_bytes_of_somebody_else_in_a_shared_file_stay(top):
-    """A file that was changed with another encoding is written again as it is, without one agent in its list."""
-    for agent in ("agents", "codex"):
-        path = install_skill(agent, top, project=False).file
-    with open(path, "ab") as file:
-        file.write(b"\xff\n")
-    assert remove_skill("codex", top, project=False).state == "kept"
-    with open(path, "rb") as file:
-        assert file.read().endswith(b"\xff\n")
 
 
 def test_the_hint_for_a_target_that_does_not_exist_lists_the_targets(top):
@@ -375,3 +264,79 @@ def test_a_note_as_the_skill_tells_it_leaves_the_branch_to_the_session(top, tmp_
         "a b c",
         "a b what was done what was done",
     )
+
+
+@pytest.fixture
+def places(tmp_path):
+    for name in ("home", "shop"):
+        (tmp_path / name).mkdir()
+    return UserDirectories(str(tmp_path / "home"), str(tmp_path / "shop"), {})
+
+
+def states(places, *targets):
+    return [(row.target, row.condition, row.in_project) for row in skills_status(places, targets).skills]
+
+
+def detail_of(places, target):
+    return skills_status(places, [target]).skills[-1].detail
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def test_nothing_is_installed_at_first_and_each_target_has_a_row_for_the_user(places):
+    assert states(places) == [(target, "missing", False) for target in FOLDERS]
+
+
+@pytest.mark.parametrize("target", FOLDERS)
+def test_a_skill_is_installed_then_missing(places, target):
+    path = install_skill(target, places, project=False).file
+    (found,) = skills_status(places, [target]).skills
+    assert (found.condition, found.file, found.detail, found.cure) == ("installed", path, "", "")
+    remove_skill(target, places, project=False)
+    assert states(places, target) == [(target, "missing", False)]
+
+
+def test_a_skill_of_the_project_has_a_row_of_its_own_while_it_is_there(places):
+    install_skill("claude-code", places, project=True)
+    assert states(places, "claude-code") == [("claude-code", "missing", False), ("claude-code", "installed", True)]
+    remove_skill("claude-code", places, project=True)
+    assert states(places, "claude-code") == [("claude-code", "missing", False)]
+
+
+def test_a_home_directory_that_is_the_project_has_one_row(places):
+    places = places._replace(project=places.home)
+    install_skill("agents", places, project=False)
+    assert states(places, "agents") == [("agents", "installed", False)]
+
+
+@pytest.mark.parametrize("project", [False, True])
+def test_a_skill_of_an_older_version_is_outdated_until_it_is_installed_again(places, project):
+    write(path_of("gemini", places, project=project), OLD)
+    found = skills_status(places, ["gemini"]).skills[-1]
+    assert (found.condition, found.detail) == ("outdated", "it is not the one of this version of scopes")
+    assert found.cure == f"scopes setup gemini --only skill{' --here' if project else ''}"
+    install_skill("gemini", places, project=project)
+    assert states(places, "gemini")[-1] == ("gemini", "installed", project)
+
+
+def test_another_skill_of_this_name_is_not_ours(places):
+    write(path_of("claude-code", places, project=False), "---\nname: scopes\n---\ntelescopes\n")
+    assert states(places, "claude") == [("claude-code", "missing", False)]
+    assert detail_of(places, "claude-code") == "another skill has this name"
+
+
+def test_what_is_not_a_file_is_a_condition_with_its_reason(places):
+    os.makedirs(path_of("claude-code", places, project=True))
+    found = skills_status(places, ["claude-code"]).skills[-1]
+    assert (found.condition, found.in_project) == ("unreadable", True)
+    assert found.detail.endswith("is not a file")
+
+
+def test_an_unknown_target_is_refused_with_those_that_are_known(places):
+    with pytest.raises(Invalid) as caught:
+        skills_status(places, ["emacs"])
+    assert all(target in caught.value.hint for target in FOLDERS)

@@ -22,7 +22,7 @@ from scopes.purge.selection import PurgeRequest
 from scopes.sync.bundles import create_bundle, import_bundle
 from scopes.sync.source_check import check_description
 from tests.handover.continued import go_on
-from tests.handover.native.sessions import call, result, text
+from tests.handover.native_sessions import call, result, text
 from tests.handover.test_checkout import Shop
 from tests.support.every_byte import find_word
 from tests.support.history import say

@@ -91,8 +91,7 @@ from scopes.conversation.verify import (
 from scopes.exporters.atomic_save import ExportSaved, SiteSaved
 from scopes.handover.checkout import CheckedOut
 from scopes.handover.resume import Resumption
-from scopes.handover.skill_status import SkillsStatus
-from scopes.handover.skills import SkillChanged
+from scopes.handover.skills import SkillChanged, SkillsStatus
 from scopes.history.activity import Tokens
 from scopes.history.handles import RedactedCopy
 from scopes.history.messages import MessageHeader

@@ -63,7 +63,7 @@ def test_exports_write_files_in_two_places():
         for source, node in walk_sources("open", "write", sources=sources)
         if isinstance(node, ast.Call) and ast.unparse(node.func) in WRITERS
     }
-    assert opening == {"scopes/exporters/atomic_save.py", "scopes/exporters/session_files.py"}
+    assert opening == {"scopes/exporters/atomic_save.py"}
 
 
 @pytest.mark.parametrize("form", FORMS)

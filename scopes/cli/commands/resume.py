@@ -12,9 +12,9 @@ from scopes.cli.words import read_where
 from scopes.errors import Inaccessible, Invalid, NotFound
 from scopes.handover.agent_programs import PROGRAMS
 from scopes.handover.checkout import CheckedOut, CheckoutRequest, checkout, plan_checkout
-from scopes.handover.native.registry import find_writer
 from scopes.handover.resume import ResumeRequest, Resumption, User, naming, quote_word, shell_line
 from scopes.handover.resume import resume as plan_resume
+from scopes.handover.writers import find_writer
 from scopes.hosts.agents import find_program
 from scopes.secret_scan.shown import without_secrets
 

@@ -10,8 +10,7 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.options import Force, Text, Texts, argument, option
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.errors import Invalid, NotFound, ScopesError
-from scopes.handover.skill_status import skills_status
-from scopes.handover.skills import FOLDERS, install_skill, remove_skill
+from scopes.handover.skills import FOLDERS, install_skill, remove_skill, skills_status
 from scopes.hosts.agents import AGENTS, UserDirectories, config_directory, find_program, target_named
 from scopes.hosts.hook_target import HookEnvironment
 from scopes.hosts.mcp_servers import HOSTS, install, remove

@@ -295,7 +295,7 @@ def _check_others(invocation: Invocation) -> Iterator[Check]:
     from scopes.cli.commands.setup import hook_environment, user_directories
     from scopes.context.count import tokens_status
     from scopes.conversation.verify import Check
-    from scopes.handover.skill_status import skills_status
+    from scopes.handover.skills import skills_status
     from scopes.hosts.mcp_status import mcp_status
     from scopes.server.doctor_checks import check_agents, check_hooks, check_installed
     from scopes.tokens.count import rank_file_paths

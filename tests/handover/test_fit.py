@@ -7,9 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.handover.native.fit import fit_turns
-from scopes.handover.native.turns import list_turns
-from tests.handover.native.sessions import AGENT, HUMAN, SHOP, TOOL, call, message, result, text
+from scopes.handover.session import fit_turns, list_turns
+from tests.handover.native_sessions import AGENT, HUMAN, SHOP, TOOL, call, message, result, text
 
 TURNS = list_turns(SHOP).turns
 

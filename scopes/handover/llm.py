@@ -1,20 +1,24 @@
 """Write threads of llm 0.32 to 0.36 as rows of its database: messages that are named by their content and parent.
 
-llm checks the names. The thread has one turn, which ends at the newest message; llm adds its own after that.
+llm checks the names. The thread has one turn, which ends at the newest message; llm adds its own after that. A thread
+is added in one transaction; what is there stays as it is.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
-from scopes.handover.native.session import NativeRecord, NativeSession, clean, uuid_of
-from scopes.handover.native.turns import Call, Turn
+from scopes.errors import Inaccessible, NotFound, Refused
+from scopes.handover.session import Call, NativeRecord, NativeSession, Turn, Writer, clean, uuid_of
 from scopes.regular_file import MAX_CONFIG_BYTES, open_regular
+from scopes.secret_scan.clearance import Cleared
 
 NAME = "llm"
 DATABASE = "logs.db"
@@ -24,28 +28,22 @@ _DEFAULT_MODEL = "gpt-4o-mini"
 _MODEL_FILE = "default_model.txt"
 _FIRST = "00"  # of the id of the turn: those of llm begin with a time, and come later
 _ID_DIGITS = 24
+_TABLES = ("threads", "turns", "messages", "parts")
+_BUSY_SECONDS = 10
 
 
-class Llm:
+class Llm(Writer):
     """llm, which keeps its threads in a database."""
 
     name = NAME
     window = 128_000
     keeps_files = False
 
-    def name_session(self, uuid: str) -> str:
-        """Return the id of the thread."""
-        return uuid
-
     def configured_model(self, directory: str) -> str:
         """Return the default model."""
         with suppress(OSError, UnicodeDecodeError), open_regular(os.path.join(directory, _MODEL_FILE)) as file:
             return file.read(MAX_CONFIG_BYTES).decode().strip() or _DEFAULT_MODEL
         return _DEFAULT_MODEL
-
-    def assemble(self, lines: Sequence[bytes]) -> bytes:
-        """Return the rows, each of which is a line, as the importer reads them from the database."""
-        return b"".join(lines)
 
     def path_of(self, session: NativeSession, top: str) -> str:
         """Return the thread in the database."""
@@ -109,3 +107,49 @@ def _row(table: str, columns: dict[str, Any], turn: Turn) -> NativeRecord:
 
 def _line(table: str, columns: dict[str, Any]) -> dict[str, Any]:
     return {"table": table, "row": columns}
+
+
+def find_tip(path: str, thread: str) -> str | None:
+    """Return the name of the newest message of a thread; None if there is no such thread.
+
+    Raises:
+        NotFound, Refused, Inaccessible: the database is not there, is of an old llm, or cannot be read.
+    """
+    with _opened(path, "ro") as database:
+        found = database.execute("select tip_message_hash from threads where id = ?", (thread,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def add_thread(path: str, content: Cleared) -> None:
+    """Add the rows of a thread; raises as `find_tip` does."""
+    rows = [json.loads(line) for line in content.data.splitlines()]
+    with _opened(path, "rw") as database:
+        database.execute("begin immediate")
+        added: set[str] = set()
+        for each in rows:
+            table, row = each["table"], each["row"]
+            if table not in _TABLES or (table == "parts" and row["message_hash"] not in added):
+                continue  # the parts of a message that is there are there, too
+            columns = ", ".join(f'"{name}"' for name in row)
+            places = ", ".join("?" * len(row))
+            cursor = database.execute(f"insert or ignore into {table} ({columns}) values ({places})", [*row.values()])  # noqa: S608 - the names are our own
+            if table == "messages" and cursor.rowcount:
+                added.add(row["hash"])
+        database.execute("commit")
+
+
+@contextmanager
+def _opened(path: str, mode: str) -> Iterator[sqlite3.Connection]:
+    """Open the database; a transaction that is not committed is taken back when it is closed."""
+    if not os.path.isfile(path):
+        raise NotFound(f"llm has no database {path} yet", hint="make it: llm logs on; llm 'hello'")
+    try:
+        address = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        with closing(connection) as database:
+            known = {name for (name,) in database.execute("select name from sqlite_master where type = 'table'")}
+            if not known.issuperset(_TABLES):
+                raise Refused(f"{path} is of an llm before 0.32", hint="update llm, and use it once")
+            yield database
+    except sqlite3.Error as error:
+        raise Inaccessible(f"cannot use {path}: {error}", hint="nothing was changed") from error

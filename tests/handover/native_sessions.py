@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scopes.handover.native.registry import WRITERS
-from scopes.handover.native.session import NativeSession, dump
-from scopes.handover.native.turns import list_turns
 from scopes.handover.registration import WrittenSource
+from scopes.handover.session import NativeSession, dump, list_turns
+from scopes.handover.writers import WRITERS
 from scopes.ids import MessageId
 from scopes.importers.formats.events import Draft, Ending, Session, Unparsed
 from scopes.importers.formats.registry import FORMATS

@@ -1,4 +1,4 @@
-"""Write sessions of OpenCode 1.2 to 1.18 as its export has them, for its own import.
+"""Write sessions of OpenCode 1.2 to 1.18 as its export has them, and give them to its own import.
 
 The ids of messages are their order: each has a number before its random part, and those of new messages are times. Ours
 count from 1, so that no new message comes before them. OpenCode goes on with the model that the last prompt names, and
@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from tempfile import NamedTemporaryFile
 from typing import Any
 
-from scopes.handover.native.session import NativeRecord, NativeSession, uuid_of
-from scopes.handover.native.turns import Call, Turn
+from scopes.child_process import CommandFailed, CommandLimits, run_command
+from scopes.errors import NotFound, Refused
+from scopes.handover.session import Call, NativeRecord, NativeSession, Turn, Writer, uuid_of
+from scopes.hosts.agents import AGENTS, find_program
 from scopes.regular_file import MAX_CONFIG_BYTES, open_regular
+from scopes.secret_scan.clearance import Cleared
 
 NAME = "opencode"
 _VERSION = "1.18.33"
@@ -24,11 +29,12 @@ _PROJECT = "global"
 _RANDOM = 14
 _TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 _PROVIDERS = {"claude": "anthropic", "gpt": "openai", "gemini": "google"}
+_LIMITS = CommandLimits(300, 1 << 20)
 _CONFIGURATION = "opencode.json"
 _DATABASE = "opencode.db"
 
 
-class OpenCode:
+class OpenCode(Writer):
     """OpenCode, which keeps its sessions in a database."""
 
     name = NAME
@@ -67,13 +73,8 @@ class OpenCode:
             "time": {"created": time, "updated": time},
         }  # fmt: skip
         records = [NativeRecord(info)]
-        turns, parent = list(session.turns), ""
-        for number, time in enumerate(session.times()):
-            turn = turns[number]
-            if turn.role == "results":
-                continue
-            following = turns[number + 1] if number + 1 < len(turns) else None
-            results = following if following is not None and following.role == "results" else None
+        parent = ""
+        for number, (turn, results, time) in enumerate(session.answered_turns()):
             name = _name(session, "msg", number + 1)
             parent = name if turn.role == "user" else parent
             described = _describe(session, turn, parent, time)
@@ -125,3 +126,26 @@ def _walk_parts(turn: Turn, results: Turn | None, time: int) -> Iterator[dict[st
         else:
             state |= {"status": "completed", "output": result.text, "title": part.name, "metadata": {}}
         yield {"type": "tool", "tool": part.name, "callID": part.id, "state": state}
+
+
+def import_with_program(content: Cleared, directory: str, environ: Mapping[str, str]) -> None:
+    """Run the import of OpenCode on a session, in the directory where it is to work; repeated it changes nothing.
+
+    Raises:
+        NotFound: its program is not in PATH.
+        Refused: the import fails.
+    """
+    agent = AGENTS[NAME]
+    program = find_program(agent.program or NAME, environ.get("PATH"))
+    if program is None:
+        raise NotFound(
+            f"{agent.program or NAME} is not in PATH", hint="its own import puts the session into its database"
+        )
+    with NamedTemporaryFile(prefix="scopes-", suffix=".json") as file:
+        file.write(content.data)
+        file.flush()
+        command = f"cd {shlex.quote(directory)} && exec {shlex.join([program, 'import', file.name])}"
+        try:
+            run_command(command, b"", _LIMITS, environ=dict(environ) if environ is not os.environ else None)
+        except CommandFailed as error:
+            raise Refused(f"the import of {agent.title} {error}", hint="repeat it, or see it: --print") from error

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.handover.native.gemini import find_slug
-from scopes.handover.native.llm import hash_message
-from scopes.handover.native.registry import WRITERS, read_writer
-from tests.handover.native.sessions import (
+from scopes.handover.llm import hash_message
+from scopes.handover.writers import WRITERS, find_gemini_folder, read_writer
+from tests.handover.native_sessions import (
     AGENT,
     HUMAN,
     SHOP,
@@ -128,17 +128,17 @@ def test_gemini_does_not_take_a_prompt_for_a_command():
 
 
 def test_gemini_looks_in_the_folder_that_the_project_has(tmp_path):
-    assert find_slug("/home/carol/My Shop", str(tmp_path)) == "my-shop"
+    assert find_gemini_folder("/home/carol/My Shop", str(tmp_path)) == "my-shop"
     (tmp_path / "tmp/my-shop").mkdir(parents=True)
     (tmp_path / "tmp/my-shop/.project_root").write_text("/srv/My Shop")
-    assert find_slug("/home/carol/My Shop", str(tmp_path)) == "my-shop-1"
+    assert find_gemini_folder("/home/carol/My Shop", str(tmp_path)) == "my-shop-1"
     (tmp_path / "tmp/other").mkdir()
     (tmp_path / "tmp/other/.project_root").write_text("/home/carol/My Shop\n")
-    assert find_slug("/home/carol/My Shop", str(tmp_path)) == "other"
+    assert find_gemini_folder("/home/carol/My Shop", str(tmp_path)) == "other"
     (tmp_path / "projects.json").write_text(json.dumps({"projects": {"/home/carol/My Shop": "named"}}))
-    assert find_slug("/home/carol/My Shop", str(tmp_path)) == "named"
+    assert find_gemini_folder("/home/carol/My Shop", str(tmp_path)) == "named"
     (tmp_path / "projects.json").write_text("{")
-    assert find_slug("/home/carol/My Shop", str(tmp_path)) == "other"
+    assert find_gemini_folder("/home/carol/My Shop", str(tmp_path)) == "other"
 
 
 def test_opencode_goes_on_with_the_model_that_it_is_set_to(tmp_path):
@@ -172,3 +172,10 @@ def test_an_agent_is_found_by_its_other_names():
     with pytest.raises(Invalid, match="no session can be written for 'aider'") as error:
         read_writer("aider")
     assert error.value.hint == f"agents: {', '.join(WRITERS)}; for any other one: scopes context CONV --for-prompt"
+
+
+def test_the_last_update_of_a_session_for_gemini_is_the_present_time():
+    """L3: at its start it deletes sessions that were not updated for 30 days; the clock of the tests is at 2026-01-01."""
+    session = replace(session_of("gemini"), created="2025-12-01T00:00:00Z")
+    header = json.loads(write("gemini", session).splitlines()[0])
+    assert (header["startTime"][:10], header["lastUpdated"][:19]) == ("2025-12-01", "2026-01-01T00:00:00")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.handover.native.turns import NO_RESULT, list_turns
+from scopes.handover.session import NO_RESULT, list_turns
 from scopes.merge.plan import SCOPES
 from scopes.model.message import Author, Part
-from tests.handover.native.sessions import AGENT, HUMAN, SHOP, TOOL, call, message, result, text
+from tests.handover.native_sessions import AGENT, HUMAN, SHOP, TOOL, call, message, result, text
 
 INJECTED, SYSTEM = Author("user", "injected"), Author("claude-code", "system")
 

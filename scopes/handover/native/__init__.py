@@ -1,1 +1,0 @@
-"""Sessions as agents keep them, written from a conversation: one module per agent."""
