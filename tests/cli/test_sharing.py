@@ -63,7 +63,7 @@ def test_a_fetch_and_a_clone_load_only_what_they_need(run, shared, tmp_path):
         "clone": imported("clone", shared, str(tmp_path / "c")),
     }
     rare = {
-        "scopes.sync.push", "scopes.sync.pull", "scopes.sync.bundles", "scopes.conversation.new_rename_delete", "scopes.importers.purged_texts", "scopes.purge.derived",
+        "scopes.sync.push", "scopes.sync.pull", "scopes.sync.bundles", "scopes.conversation.new_rename_delete", "scopes.purge.derived",
         "scopes.purge.links", "scopes.sync.edit_remotes",
         "scopes.sync.grown_tips", "scopes.sync.remote_projects", "scopes.sync.source_check",
     }  # fmt: skip
