@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
@@ -45,10 +44,14 @@ _SEE_ALSO = {
     "inbox": "send agents", "memory": "context", "proposals": "facts", "facts": "proposals agents",
     "collaborate": "send conflicts", "init": "config import", "verify": "doctor gc", "gc": "verify purge",
     "doctor": "verify config", "config": "doctor", "tokens": "context usage", "completion": "help",
+    "help": "config completion",
 }  # fmt: skip
 EXIT_CODES = (
     ("0", "Success."),
-    ("1", "Refused, and nothing was changed; or a comparison found differences; or a check or an agent failed."),
+    (
+        "1",
+        "Refused, and nothing was changed; nothing was found; two things differ; a check or an agent failed.",
+    ),
     ("2", "Usage error: the command line is invalid."),
     ("3", "Stopped on conflicts, which are stored until they are resolved."),
     ("4", "Not found: a conversation, branch, message, operation, file or setting."),
@@ -64,7 +67,7 @@ EXIT_CODES = (
 
 ENVIRONMENT = (
     ("SCOPES_STORE", "The store to use, unless --store is given."),
-    ("SCOPES_NAME", "Sets scopes.name for this run; SCOPES_LOCK_TIMEOUT, for example, sets scopes.lockTimeout."),
+    ("SCOPES_KEY", "Sets scopes.KEY for this run: SCOPES_LOCK_TIMEOUT=5 is -c scopes.lockTimeout=5."),
     ("SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION", "What the command of scopes bisect has to judge."),
     (
         "GITHUB_ACTIONS",
@@ -115,8 +118,8 @@ class Parameter(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The names and the value, as in help: `-z, --nul`, `--branch BRANCH`, `CONV`."""
-        return " ".join(filter(None, (", ".join(self.names), re.sub(r"^\[=", "[", self.value or ""))))
+        """The names and the value, as in help: `-z, --nul`, `--branch BRANCH`, `--watch[=SECONDS]`, `CONV`."""
+        return " ".join(filter(None, (", ".join(self.names), self.value))).replace(" [=", "[=")
 
     @property
     def text(self) -> str:
@@ -157,10 +160,15 @@ def read_docs(command: Command) -> Docs:
 def _usage(arguments: Sequence[Parameter], options: Sequence[Parameter]) -> Iterator[str]:
     yield from (f"{option.names[-1]} {option.value}" for option in options if option.required)
     for part in arguments:
-        word = f"{str(part.value).removesuffix('...')}..." if part.repeated else f"{part.value}"
-        yield word if part.required else f"[{word}]"
+        word = f"{part.value}"
+        if "] " in word:  # it says by itself what may be left out
+            yield word
+        elif "-- " not in word:
+            word = f"{word.removesuffix('...')}..." if part.repeated else word
+            yield word if part.required else f"[{word}]"
     if any(not option.required for option in options):
         yield "[OPTIONS]"
+    yield from (f"{part.value}" for part in arguments if "-- " in f"{part.value}")
 
 
 def _parameter(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> Parameter:
@@ -169,7 +177,7 @@ def _parameter(parameter: typer.core.TyperArgument | typer.core.TyperOption) -> 
     if isinstance(parameter, typer.core.TyperOption):
         names = sorted((*parameter.opts, *parameter.secondary_opts), key=len)
         value = parameter.metavar if parameter.is_flag or parameter.count else value
-    elif value and value.startswith("[") and "] " not in value:
+    elif value and value.startswith("[") and "] " not in value and "-- " not in value:
         value = value[1:].removesuffix("]")
     default = parameter.default
     is_shown = parameter.show_default and not callable(default) and not isinstance(default, bool)

@@ -70,15 +70,12 @@ Texts: TypeAlias = list[str] | None
 Conversation: TypeAlias = Annotated[str, argument("CONV", "The conversation: its id or a unique prefix")]
 OptionalConversation: TypeAlias = Annotated[Text, argument("[CONV]", "The conversation (default: all)")]
 LatestConversation: TypeAlias = Annotated[
-    str, argument("CONV", "The conversation: its id or a unique prefix (default: the latest)")
+    str, argument("CONV", "The conversation: its id or a unique prefix (default: @)")
 ]
-LatestScope: TypeAlias = Annotated[
-    str, argument("CONV[/BRANCH]", "The conversation (default: the latest), or one branch of it")
-]
+LatestScope: TypeAlias = Annotated[str, argument("CONV[/BRANCH]", "The conversation, or one branch of it (default: @)")]
 OnBranch: TypeAlias = Annotated[Text, option("-b, --branch NAME", "The branch (default: the active one)")]
 WhereBranch: TypeAlias = Annotated[Text, option("-b, --branch NAME", hidden=True)]
 Limit: TypeAlias = Annotated[int | None, option("-n, --limit N", "At most N", least=0)]
-All: TypeAlias = Annotated[bool, option("-a, --all", "Also what is left out by default")]
 Since: TypeAlias = Annotated[Text, option("--since WHEN", "From then on: today, '2 hours ago', 2026-01-31")]
 Until: TypeAlias = Annotated[Text, option("--until WHEN", "Not after; a day includes all of it")]
 OfProjects: TypeAlias = Annotated[Texts, option("--project WHAT", "Only this project: directory, name or address; all")]

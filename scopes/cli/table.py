@@ -192,7 +192,7 @@ TABLE = Table(
         _command(BRANCH, "switch", "Make another branch the active one", module="branch"),
         _command(BRANCH, "rename", "Rename a conversation or a branch", module="branch"),
         _command(BRANCH, "tag", "Tag a message, or list the tags", module="branch"),
-        _command(BRANCH, "merge", "Merge a branch, or bring back its conclusion"),
+        _command(BRANCH, "merge", "Merge a branch into another"),
         _command(BRANCH, "rebase", "Move a branch's own messages onto another base", module="merge"),
         _command(BRANCH, "cherry-pick", "Copy single messages onto a branch", module="merge"),
         _command(BRANCH, "rewind", "Move a branch back to an earlier message", module="branch"),

@@ -152,7 +152,7 @@ def agents_remove(invocation: Invocation, agent: ChangedAgent) -> int:
 
 def send(
     invocation: Invocation,
-    first: Annotated[Text, argument("[WHERE]", "The conversation or branch (default: the newest)")] = None,
+    first: Annotated[Text, argument("[WHERE]", "The conversation or branch (default: @)")] = None,
     second: Annotated[Text, argument("TEXT", "The text; - reads standard input")] = None,
     text: TextOption = None,
     to: To = None,

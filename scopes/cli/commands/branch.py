@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Annotated
 
 from scopes.cli.invocation import Invocation
-from scopes.cli.options import LATEST, All, Force, Limit, Text, Texts, WhereBranch, argument, option
+from scopes.cli.options import LATEST, Force, Text, Texts, WhereBranch, argument, option
 from scopes.cli.words import read_where, require_branch, split_branch, split_place
 from scopes.conversation.branch import (
     abandon,
@@ -32,7 +32,7 @@ NUMBERED = "conv-"  # a mistyped id does not become the name of a branch
 def branch(
     invocation: Invocation,
     words: Annotated[Texts, argument("[CONV] [NAME]", "The conversation, and the name of the branch")] = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "Also hidden branches, and those of ended conflicts")] = False,
     force: Force = False,
     agent: Annotated[Text, option("--agent NAME", "Who owns the new branch")] = None,
     purpose: Annotated[Text, option("--purpose PURPOSE", "analysis, alternative-solution, verification, ...")] = None,
@@ -47,8 +47,8 @@ def branch(
 ) -> int:
     """List, create, rename, hide or delete branches.
 
-    It does not switch to a new branch: switch -c does. Without NAME the name is PURPOSE/AGENT. -a lists hidden branches
-    and those of ended conflicts, too. -f replaces a branch, or deletes one that has messages of its own (-D).
+    It does not switch to a new branch: switch -c does. Without NAME the name is PURPOSE/AGENT. -f replaces a branch; -d
+    -f, or -D, deletes one with messages that no other branch has.
 
     Examples:
       scopes branch
@@ -124,8 +124,8 @@ def switch(
 ) -> int:
     """Make another branch the active one.
 
-    Commands such as append, log and merge use the active branch if none is named. - is the branch that was active
-    before. checkout is the same command, and checkout -b is switch -c.
+    Commands such as append, log and merge use the active branch if none is named. `switch -` makes the branch active
+    that was active before. checkout is the same command, and checkout -b is switch -c.
 
     Examples:
       scopes switch try
@@ -257,13 +257,13 @@ def rewind(
     words: Annotated[
         Texts, argument("[WHERE] [MESSAGE]", "The branch, and the message that becomes its last one")
     ] = None,
-    limit: Limit = None,
+    limit: Annotated[int | None, option("-n, --limit N", "By N messages (default: 1)", least=0)] = None,
     branch: WhereBranch = None,
 ) -> int:
     """Move a branch back to an earlier message.
 
-    Without MESSAGE it is moved by -n messages (default: 1), as log shows them. What a merge brought goes together with
-    the merge, or not at all. undo restores the branch.
+    Without MESSAGE it is moved back by one message, or by -n, as log shows them. What a merge brought goes together
+    with the merge, or not at all. undo restores the branch.
 
     Examples:
       scopes rewind -n 2

@@ -24,7 +24,7 @@ _TASKS = {"--hook": {"--rules", "--preset"}, "--list": {"RUN"}, "--test": set[st
 def check(
     invocation: Invocation,
     runs: Annotated[
-        Texts, argument("[RUN...]", "Transcripts, folders, - or conversations (default: all stored)")
+        Texts, argument("[RUN...]", "Transcripts, directories, - or conversations (default: all stored)")
     ] = None,
     since: Since = None,
     projects: OfProjects = None,

@@ -8,7 +8,6 @@ from typing import Annotated, TypeAlias
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import (
     LATEST,
-    All,
     Confidence,
     Data,
     LatestConversation,
@@ -36,7 +35,7 @@ from scopes.model import message
 from scopes.model.message import Argument
 
 Collaboration: TypeAlias = Annotated[
-    str, argument("[WHERE]", "Its branch, or the conversation where one is open (default: the newest)")
+    str, argument("[WHERE]", "Its branch, or the conversation where one is open (default: @)")
 ]
 _LISTS = ("reasoning", "evidence", "trade_offs", "alternatives")
 
@@ -65,10 +64,14 @@ def collaborate_open(
     )
 
 
-def collaborate_list(invocation: Invocation, conversation: OptionalConversation = None, everything: All = False) -> int:
+def collaborate_list(
+    invocation: Invocation,
+    conversation: OptionalConversation = None,
+    everything: Annotated[bool, option("-a, --all", "Also closed ones")] = False,
+) -> int:
     """List collaborations, newest first.
 
-    Open ones come first. Closed ones are listed with --all.
+    Open ones come first.
 
     Examples:
       scopes collaborate list
@@ -91,7 +94,7 @@ def collaborate_show(invocation: Invocation, collaboration: Collaboration = LATE
 
 def collaborate_argue(
     invocation: Invocation,
-    first: Annotated[Text, argument("[WHERE]", "Its branch, or the conversation (default: the newest)")] = None,
+    first: Annotated[Text, argument("[WHERE]", "Its branch, or the conversation (default: @)")] = None,
     second: Annotated[Text, argument("[TEXT]", "What you hold")] = None,
     about: Annotated[str, option("--about TOPIC", "What it is about")] = THE_TASK,
     reason: Reason = "",

@@ -193,8 +193,8 @@ def bisect(
 ) -> int:
     """Find the first message where a command fails.
 
-    As git bisect run: exit code 0 is good, 125 cannot be tested, 128 and above stop the search, all others are bad.
-    SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION and SCOPES_STORE name the message; possible secrets in its
+    It works as git bisect run: exit code 0 is good, 125 cannot be tested, 128 and above stop the search, all others are
+    bad. SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION and SCOPES_STORE name the message; possible secrets in its
     input are masked. Nothing is checked out and nothing is stored.
 
     Examples:

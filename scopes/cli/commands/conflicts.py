@@ -14,7 +14,6 @@ from scopes.cli.commands.collaborate import read_argument
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import (
     LATEST,
-    All,
     Confidence,
     Continue,
     Data,
@@ -60,12 +59,13 @@ _ANSWERS = {"t": "target", "s": "source", "b": "both"}
 def conflicts_list(
     invocation: Invocation,
     conversation: OptionalConversation = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "Also resolved and aborted ones")] = False,
     status: Annotated[Text, option("--status STATUS", "open, debate, escalated, resolved, aborted")] = None,
 ) -> int:
     """List the conflicts between branches.
 
-    -a lists those that have ended, too: resolved by somebody, a rule or the strategy, or aborted.
+    -a also lists those that were resolved, by somebody, a rule or the strategy of the merge, and those that were
+    aborted.
 
     Examples:
       scopes conflicts
@@ -78,7 +78,8 @@ def conflicts_list(
 def conflicts_show(invocation: Invocation, words: ConflictWords = None) -> int:
     """Show both sides of a conflict.
 
-    For each side the value, who set it, and the message; what was said about it; of a file the changes of both sides.
+    For each side: the value, who set it, and the message. For a file: the changes of both sides. Then what was said
+    about the conflict.
 
     Examples:
       scopes conflicts show 1
@@ -109,8 +110,8 @@ class Resolution(NamedTuple):
 
 def conflicts_resolve(
     invocation: Invocation,
-    words: Annotated[Texts, argument("[CONV] [CONFLICT...]", "The conflicts, as list shows them")] = None,
-    include_all: All = False,
+    words: Annotated[Texts, argument("[CONV] [CONFLICT...]", "Their numbers, keys, or prefixes of their ids")] = None,
+    include_all: Annotated[bool, option("-a, --all", "Every open conflict, in the same way")] = False,
     reason: Reason = "",
     go_on: Continue = False,
     take: Annotated[Text, option("--take SIDE", "source, target, base or both")] = None,
@@ -121,8 +122,8 @@ def conflicts_resolve(
 ) -> int:
     """Decide conflicts; on a terminal one by one.
 
-    -a resolves every open conflict in the same way. --continue then finishes the merge, rebase or cherry-pick; undo
-    takes all of it back in one step.
+    --continue finishes the merge, rebase or cherry-pick after the last conflict is resolved. undo takes all of it back
+    in one step.
 
     Examples:
       scopes conflicts resolve 1 --take target
@@ -214,7 +215,8 @@ def conflicts_argue(
 ) -> int:
     """State a position about a conflict.
 
-    The conflict is in debate then. A later position of yours replaces it; whoever decides sees all of them.
+    The status of the conflict becomes debate. Your next position replaces this one. Whoever decides sees the positions
+    of all.
 
     Examples:
       scopes conflicts argue 1 'Keep cookies' --reason 'one line to change' --confidence 85%
@@ -233,8 +235,8 @@ def conflicts_argue(
 def conflicts_escalate(invocation: Invocation, words: ConflictWords = None, to: To = None, reason: Reason = "") -> int:
     """Hand a conflict to somebody else.
 
-    A registered agent gets it in its inbox. --to @CAPABILITY chooses who is available and not involved, best a person;
-    so does no --to, whatever they can do.
+    A registered agent gets it in its inbox. --to @CAPABILITY chooses the first registered agent with this capability
+    that is available and not involved. Without --to any capability will do, and a person comes before an agent.
 
     Examples:
       scopes conflicts escalate 1 --to ann

@@ -52,9 +52,9 @@ def context(
 ) -> int:
     """Build context for a model within a budget.
 
-    The newest messages since the last compaction, with the files that they touched; with --task what matches it.
-    Recorded text is data between two lines with a random mark. --format messages is for an interface. Possible secrets
-    are refused: see --secrets.
+    It has the newest messages since the last compaction, with the files that they touched; with --task it has what
+    matches the task. Recorded text is data between two lines with a random mark. --format messages prints a list of
+    messages for the API of a model. Possible secrets are refused: see --secrets.
 
     Examples:
       scopes context

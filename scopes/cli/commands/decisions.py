@@ -22,8 +22,8 @@ def decisions(
 ) -> int:
     """List decisions, and sentences that may be some.
 
-    A decision is in effect, superseded, withdrawn, or of another branch. A candidate is none until it is accepted;
-    merges do not know it.
+    A decision is in effect, superseded, withdrawn, or of another branch. A candidate is a sentence that may state a
+    decision; merges ignore it until it is accepted.
 
     Examples:
       scopes decisions

@@ -10,7 +10,6 @@ from typing import Annotated, TypeAlias
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import (
-    All,
     Conversation,
     Data,
     Limit,
@@ -85,13 +84,13 @@ def facts_propose(
 def facts_list(
     invocation: Invocation,
     conversation: OptionalConversation = None,
-    everything: All = False,
+    everything: Annotated[bool, option("-a, --all", "Also facts that were taken back")] = False,
     key: Annotated[Text, option("--key KEY", "Only those of this context key")] = None,
     proposed: Annotated[bool, option("--proposed", "Proposed facts, and questions of agents")] = False,
 ) -> int:
     """List facts, or what waits for a decision.
 
-    With --all also what was taken back; with --proposed rejected and expired ones.
+    With --proposed, -a also lists rejected and expired ones.
 
     Examples:
       scopes facts

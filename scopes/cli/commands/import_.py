@@ -28,7 +28,7 @@ from scopes.result import Note
 
 def import_(
     invocation: Invocation,
-    paths: Annotated[Texts, argument("[PATH]", "Transcripts or folders; - is standard input")] = None,
+    paths: Annotated[Texts, argument("[PATH]", "Transcripts or directories; - is standard input")] = None,
     since: Since = None,
     project: OfProjects = None,
     watch: Annotated[bool, option("--watch", "Stay, and import what changes")] = False,

@@ -63,7 +63,7 @@ def acp(
     Put `scopes acp --` before the agent's command in the editor's settings. Prompts, answers and tool calls become
     messages. The first new session continues the newest conversation of this agent in this directory: the agent resumes
     its own session if it can, else the history (50 messages in 8000 tokens, or -n, --max-tokens) is put before the
-    first prompt. With --log: the newest events, of --conversation or --agent only if given.
+    first prompt. --log lists the newest events; --conversation and --agent narrow it.
 
     Examples:
       scopes acp -- gemini --experimental-acp
@@ -101,9 +101,9 @@ def mcp(
 ) -> int:
     """Serve the store to agents, by MCP.
 
-    A program that uses MCP servers starts this command itself: see scopes setup. Messages are by --as NAME, else by the
-    name of the client. It needs pip install 'scopes-ai[mcp]'. With --http every request needs the token in the variable
-    SCOPES_MCP_TOKEN, or a new one, which is printed after the address.
+    A program that uses MCP servers starts this command itself: see scopes setup. The author of what it writes is --as
+    NAME, else the name of the client. It needs pip install 'scopes-ai[mcp]'. With --http every request needs the token
+    in the variable SCOPES_MCP_TOKEN, or a new one, which is printed after the address.
 
     Examples:
       scopes mcp

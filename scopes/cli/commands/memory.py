@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from scopes.cli.invocation import Invocation
-from scopes.cli.options import All, Limit, OnlyAgent, Since, Text, Texts, argument, author_of, option
+from scopes.cli.options import Limit, OnlyAgent, Since, Text, Texts, argument, author_of, option
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import LIMIT, MAX_CHARACTERS
@@ -44,7 +44,7 @@ def memory_update(
 def memory_add(
     invocation: Invocation,
     text: Annotated[str, argument("TEXT", "The text of the entry; - reads standard input")],
-    agent: OnlyAgent = None,
+    agent: Annotated[Text, option("--agent NAME", "Its author (default: you)")] = None,
     topics: Annotated[Texts, option("--topic TOPIC", "A topic to find it by")] = None,
     decisions: Annotated[Texts, option("--decision TEXT", "A decision that it records")] = None,
     actions: Annotated[Texts, option("--action TEXT", "Something to do")] = None,
@@ -52,7 +52,7 @@ def memory_add(
 ) -> int:
     """Add an entry in your own words.
 
-    It belongs to the project around the current directory, and is of --agent, or else yours.
+    It belongs to the project around the current directory.
 
     Examples:
       scopes memory add 'Tests need Postgres 16' --topic tests --importance 8
@@ -129,10 +129,10 @@ def memory_context(
     return invocation.show(result)
 
 
-def memory_actions(invocation: Invocation, include_done: All = False) -> int:
+def memory_actions(
+    invocation: Invocation, include_done: Annotated[bool, option("-a, --all", "Also done ones")] = False
+) -> int:
     """List what is still to do.
-
-    With --all also what is done.
 
     Examples:
       scopes memory actions
@@ -148,8 +148,8 @@ def memory_done(
     """Mark action items as done.
 
     Examples:
-      scopes memory done m12.1
-      scopes memory done m12.1 m12.2
+      scopes memory done k3x9.1
+      scopes memory done k3x9.1 k3x9.2
     """
     repository, code = invocation.repository(), 0
     for action in actions if len(actions) > 1 else ():

@@ -68,10 +68,10 @@ def merge(
     request: Annotated[bool, option("--request", hidden=True)] = False,
     no_edit: Annotated[bool, option("--no-edit", hidden=True)] = False,  # noqa: ARG001 - git's, and the default
 ) -> int:
-    """Merge a branch, or bring back its conclusion.
+    """Merge a branch into another.
 
     Two different values for one thing, such as a decision, are a conflict: the merge stops with exit code 3, the target
-    does not move, and a conflict-resolution branch becomes the active one. New messages on both sides are none.
+    does not move, and a conflict-resolution branch becomes the active one. New messages on both sides are no conflict.
 
     Examples:
       scopes merge try
@@ -171,7 +171,7 @@ def rebase(
 def cherry_pick(
     invocation: Invocation,
     words: Annotated[
-        Texts, argument("[WHERE] MESSAGE", "Where to copy to, and the messages: ids, fix~2 or tags")
+        Texts, argument("[WHERE] MESSAGE...", "Where to copy to, and the messages: ids, fix~2 or tags")
     ] = None,
     go_on: Continue = False,
     skip: Skip = False,

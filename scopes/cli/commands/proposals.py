@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeAlias
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import (
     LATEST,
-    All,
     Confidence,
     Data,
     LatestScope,
@@ -46,9 +45,9 @@ from scopes.proposals.review import (
 from scopes.store.repository import Repository
 
 ScopeOrProposal: TypeAlias = Annotated[
-    str, argument("[CONV]", "The conversation or CONV/BRANCH, if several have such a proposal")
+    str, argument("[CONV] ID", "The proposal: its id or a unique prefix; CONV or CONV/BRANCH if several have it")
 ]
-ProposalAfterScope: TypeAlias = Annotated[Text, argument("ID", "The proposal: its id or a unique prefix")]
+ProposalAfterScope: TypeAlias = Annotated[Text, argument("ID", hidden=True)]
 Texts: TypeAlias = list[str] | None
 
 
@@ -58,7 +57,7 @@ def proposals_create(
         list[str],
         argument(
             "[WHERE] TYPE/ID FIELD=VALUE...",
-            "The branch (default: of the newest conversation), the entity, and new values; FIELD+=VALUE adds",
+            "The branch (default: @), the entity, and new values; FIELD+=VALUE adds",
         ),
     ],
     delete: Annotated[Texts, option("--delete FIELD", "Remove the value of a field")] = None,
@@ -107,13 +106,13 @@ def proposals_create(
 def proposals_list(
     invocation: Invocation,
     where: LatestScope = LATEST,
-    include_closed: All = False,
+    include_closed: Annotated[bool, option("-a, --all", "Also closed ones")] = False,
     agent: OnlyAgent = None,
     state: Annotated[Text, option("--state STATE", "pending, accepted, rejected, applied, ...")] = None,
 ) -> int:
     """List proposals, open ones first.
 
-    Open are the pending and the accepted ones; the others are listed with --all.
+    Pending and accepted proposals are open, all others are closed.
 
     Examples:
       scopes proposals

@@ -47,7 +47,8 @@ def purge(
 
     This cannot be undone. The content is removed from every branch, the trash, the operation log, memory, transcripts
     in the store, the index and all caches; then every file is searched for it. What was made from a purged message goes
-    with it. Copies elsewhere are named. Revoke a key or a password first. You are asked before; scripts need --yes.
+    with it. Copies elsewhere are named. Revoke a key or a password first. You are asked before; scripts need --yes, and
+    for a whole conversation --whole.
 
     Examples:
       scopes purge --secret 3fa9

@@ -42,7 +42,7 @@ _ALL = 1_000_000_000
 def log(
     invocation: Invocation,
     where: Annotated[Text, argument("[WHERE|A..B]", "A conversation, branch, message or range (default: @)")] = None,
-    rest: Annotated[Texts, argument("-- PATH", "Only what touched this file or directory")] = None,
+    rest: Annotated[Texts, argument("[-- PATH]", "Only what touched this file or directory")] = None,
     limit: Limit = None,
     include_all: Annotated[bool, option("-a, --all", "All branches")] = False,
     since: Since = None,
@@ -189,13 +189,13 @@ def search(
     newest: Annotated[bool, option("--newest", "Newest first, not best first")] = False,
     around: Annotated[int, option("--context N", "Show N messages before and after each", least=0)] = 0,
     count: Annotated[bool, option("--count", "Print only the number found")] = False,
-    remote: Annotated[Text, option("--remote REMOTE", "Ask this remote: titles, or a team database")] = None,
+    remote: Annotated[Text, option("--remote REMOTE", "Search the titles of what this remote has")] = None,
 ) -> int:
     r"""Find messages, calls and results.
 
     Fields: author: agent: kind: tool: file: model: branch: tag: project: before: after:, is:failed, exit:1,
-    tokens:>2000, and in:text, in:reasoning, in:tool_input or in:tool_result for where the words are. See scopes help
-    --all search. Exit code 1 means that nothing was found.
+    tokens:>2000, and in:text, in:reasoning, in:tool_input or in:tool_result for where the words are; re:REGEX
+    searches by a regular expression. Exit code 1 means that nothing was found.
 
     Examples:
       scopes search cookie 'project:shop'

@@ -27,7 +27,7 @@ def remote_add(
     """Add a repository to share through.
 
     Any git server works, or a bare repository in a directory: scopes uses your git, with its credentials and ssh. It
-    is asked at once whether it takes what scopes pushes; one that does not answer is added with a note.
+    is checked at once whether it takes what scopes pushes. A repository that does not answer is added, with a note.
 
     Examples:
       scopes remote add origin git@example.com:team/talks.git
@@ -64,7 +64,7 @@ def remote_set_url(
 ) -> int:
     """Change the address or the name of a remote.
 
-    A new address is asked as by remote add. What it does not have is sent by the next push. remote rename OLD NEW is
+    A new address is checked as by remote add. What it does not have is sent by the next push. remote rename OLD NEW is
     the same as --name NEW.
 
     Examples:

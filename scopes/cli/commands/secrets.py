@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Annotated, TypedDict
 
 from scopes.cli.invocation import Invocation
-from scopes.cli.options import All, Reason, Text, Texts, argument, option
+from scopes.cli.options import Reason, Text, Texts, argument, option
 from scopes.cli.progress import counted
 from scopes.errors import Invalid
 from scopes.purge.redact import redact as run_redact
@@ -30,14 +30,14 @@ class Finders(TypedDict):
 def secrets_list(
     invocation: Invocation,
     words: Annotated[Texts, argument("[WHERE...]", "The conversations (default: all)")] = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "Also allowed ones")] = False,
     rules: Annotated[bool, option("--rules [RULE]", "List the rules, or explain one")] = False,
 ) -> int:
     """List possible secrets, and the rules.
 
     A row for each secret: its id, rule, number of places, the first place, and the command that takes it out of what a
-    push sends. -a lists those that are allowed, too. Secrets are not printed. With --rules the id of a secret is
-    explained like a rule. The exit code is 1 if there is a secret that is not allowed.
+    push sends. The secrets themselves are not printed. --rules ID explains a secret like a rule. The exit code is 1 if
+    there is a secret that is not allowed.
 
     Examples:
       scopes secrets

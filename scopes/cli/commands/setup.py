@@ -37,8 +37,8 @@ def setup(
 ) -> int:
     """Connect agents: hooks, MCP and skill file.
 
-    Hooks record every turn as soon as it ends, the MCP server lets the agent search and read, the skill file teaches it
-    when. Everything else in its configuration stays; the file from before is kept with the ending .before-scopes.
+    Hooks record every turn as soon as it ends, the MCP server lets the agent search and read, the skill file says when
+    to. Everything else in the configuration of the agent stays; the previous file is kept as FILE.before-scopes.
     For git the hooks record which session made a commit.
 
     Examples:

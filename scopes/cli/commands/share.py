@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 from scopes.cli.invocation import Invocation
-from scopes.cli.options import All, Force, OfProjects, Since, Text, Texts, argument, choose_projects, option
+from scopes.cli.options import Force, OfProjects, Since, Text, Texts, argument, choose_projects, option
 from scopes.cli.progress import connect
 from scopes.cli.words import read_where
 from scopes.errors import Invalid, NotFound
@@ -53,7 +53,7 @@ def push(
     words: Annotated[
         Texts, argument("[REMOTE|FILE] [WHERE...]", "Where to, and what (default: what is there already)")
     ] = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "All conversations, also new ones")] = False,
     force: Force = False,
     projects: OfProjects = None,
     since: Since = None,
@@ -262,7 +262,7 @@ def clone(
 ) -> int:
     """Make a store of the conversations of a remote.
 
-    The store must have no conversations yet. If the clone fails, it is removed again.
+    The new store must have no conversations yet. If the clone fails, it is removed again.
 
     Examples:
       scopes clone git@example.com:team/talks.git

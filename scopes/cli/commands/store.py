@@ -13,7 +13,6 @@ from scopes.cli.input import STANDARD_INPUT, has_piped_input, open_input
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import (
     LATEST,
-    All,
     CountedModel,
     Text,
     Texts,
@@ -55,7 +54,7 @@ def init(invocation: Invocation) -> int:
 
 def verify(
     invocation: Invocation,
-    file: Annotated[Text, argument("[FILE]", "That every byte of this transcript is in the store")] = None,
+    file: Annotated[Text, argument("[FILE]", "Check that every byte of this transcript is in the store")] = None,
     mend: Annotated[bool, option("--repair", "Mend what can be mended without loss")] = False,
     signatures: Annotated[
         Text, option("--signatures [=all]", "Check the signatures instead; =all requires them")
@@ -140,7 +139,7 @@ def config(
     invocation: Invocation,
     key: Annotated[Text, argument("[KEY]", "The setting, such as scopes.author (default: list all)")] = None,
     value: Annotated[Text, argument("[VALUE]", "Its new value")] = None,
-    everything: All = False,
+    everything: Annotated[bool, option("-a, --all", "Also the defaults")] = False,
     level: Annotated[Text, option("--level LEVEL", "store or user (default: the store's)")] = None,
     unset: Annotated[bool, option("--unset", "Remove the setting")] = False,
     show_origin: Annotated[bool, option("--show-origin", "Print where each value comes from")] = False,
@@ -151,7 +150,7 @@ def config(
     """Read or change settings.
 
     Settings are git configuration, which git config reads and writes too. One that names a program is read from your
-    own configuration only. With --all the list has the defaults, too.
+    own configuration only.
 
     Examples:
       scopes config
@@ -187,8 +186,8 @@ def tokens(
 ) -> int:
     """Count tokens, or divide a context window.
 
-    It is a file if there is one of that name, else a conversation, branch or message, counted from its first message.
-    A number with ~ is an estimate; scopes doctor says which encodings are exact.
+    The argument is a file if there is one of that name. Else it is a conversation, branch or message, and all messages
+    up to it are counted. A number with ~ is an estimate; scopes doctor says which encodings are exact.
 
     Examples:
       scopes tokens conv-001
@@ -236,11 +235,12 @@ def completion(
 def help_(
     invocation: Invocation,
     command: Annotated[Texts, argument("[COMMAND]", "The command or group to explain")] = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "Its whole manual; without COMMAND, all commands")] = False,
 ) -> None:
     """Explain a command.
 
-    With --all its whole manual; without a command, all commands, exit codes, environment variables and files.
+    help -a lists all commands, the global options and the exit codes. Environment variables, files and settings are in
+    the manual of config: help -a config.
 
     Examples:
       scopes help

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from scopes.api.undo import follow_undo
 from scopes.cli.invocation import Invocation
-from scopes.cli.options import LATEST, All, Limit, Text, argument
+from scopes.cli.options import LATEST, Limit, Text, argument, option
 from scopes.conversation.undo import list_operations, show_operation
 from scopes.conversation.undo import redo as run_redo
 from scopes.conversation.undo import undo as run_undo
@@ -16,12 +16,13 @@ from scopes.history.transaction import find_recorded_operation
 def undo(
     invocation: Invocation,
     name: Annotated[Text, argument("[OPERATION|CONV]", "An operation (default: your last), or a conversation")] = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "What anybody did, not only you")] = False,
 ) -> int:
     """Undo your last command.
 
-    It takes back the newest thing that you did, all of a command in one step, and never what somebody else, a hook,
-    acp or a watcher recorded, unless you name the operation or give -a. Repeat it to go further back; redo reverts it.
+    It takes back the last thing that you did, all of a command in one step. What somebody else, a hook, acp or import
+    --watch recorded is taken back only if you name the operation or give -a. Repeat it to go further back; redo reverts
+    it.
 
     Examples:
       scopes undo
@@ -39,11 +40,12 @@ def undo(
 def redo(
     invocation: Invocation,
     conversation: Annotated[Text, argument("[CONV]", "Only what was undone in this conversation")] = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "What anybody undid, not only you")] = False,
 ) -> int:
     """Redo what you undid last.
 
-    After several undos it can be repeated. Any other operation of yours ends that; messages that you add do not.
+    After several undos it can be repeated. After any other operation of yours there is nothing to redo; messages that
+    you add do not count.
 
     Examples:
       scopes redo
@@ -58,13 +60,12 @@ def operations(
     invocation: Invocation,
     operation: Annotated[Text, argument("[OPERATION]", "A prefix of its id, or its place: @, @{3}")] = None,
     limit: Limit = None,
-    include_all: All = False,
+    include_all: Annotated[bool, option("-a, --all", "Those of every actor")] = False,
 ) -> int:
     """List operations, or show what one changed.
 
-    Yours, newest first; -a lists those of every actor. @ is the newest operation of all, @{2} the second before it and
-    @{yesterday} the last one before that time: --at takes the same names. Messages that were added are no operations,
-    although undo takes them back, too.
+    They are yours, newest first. @ is the newest operation of all, @{2} the second before it and @{yesterday} the last
+    one before that time: --at takes the same names. Adding a message is not an operation, but undo takes it back, too.
 
     Examples:
       scopes op -n 20
