@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, parse_agent_name
-from scopes.model import encoding
-from scopes.model.encoding import without_none
+from scopes.model import canonical_json
+from scopes.model.canonical_json import without_none
 from scopes.result import HIDDEN, OMIT_EMPTY
 
 AgentType: TypeAlias = Literal["human", "ai"]
@@ -121,7 +121,7 @@ def decode_agent(data: bytes) -> Agent:
     Raises:
         Corrupt: the data is not JSON, or has no number, time, or name that can be printed.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"number": int(number), "name": str(name), "registered": str(registered), **rest} if (
             number > 0 and name and name.isprintable()
         ):

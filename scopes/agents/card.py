@@ -17,7 +17,7 @@ from scopes.agents.agent import AGENT_TYPES, MAX_DESCRIPTION_CHARACTERS, MAX_ITE
 from scopes.agents.register import AgentChanged, register
 from scopes.agents.registry import Registry
 from scopes.errors import Corrupt, Invalid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import Note, Result
 from scopes.sanitize import indented_json
 from scopes.secrets.gates import gate_of, redacted_notes
@@ -89,7 +89,7 @@ def import_card(repository: Repository, data: bytes, *, name: str | None = None)
         raise Invalid(f"an agent card has at most {MAX_CARD_BYTES:,} bytes", hint="is this the right file?")
     card: Any = None
     with suppress(Corrupt):
-        card = encoding.load(data)
+        card = canonical_json.load(data)
     if not isinstance(card, dict):
         raise Corrupt("this is not an agent card", hint="a card is a JSON object with name, description, skills, ...")
     if _is_deeper(card, MAX_CARD_DEPTH):

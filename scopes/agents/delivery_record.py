@@ -22,7 +22,7 @@ from typing import NamedTuple
 from scopes.agents.agent import Agent
 from scopes.clock import new_id
 from scopes.errors import Corrupt, Inaccessible
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -168,7 +168,7 @@ def _walk_attempts(descriptor: int) -> Iterator[tuple[int, Attempt]]:
     """
     for line in os.pread(descriptor, _MAX_RECORD_BYTES, 0).splitlines():
         with suppress(Corrupt):
-            match encoding.load(line):
+            match canonical_json.load(line):
                 case {"sequence": int(number), "delivery": str(delivery), "attempt": int(attempt)} if (
                     len(delivery) <= _MAX_ID_CHARACTERS and delivery.isprintable()
                 ):

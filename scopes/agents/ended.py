@@ -18,9 +18,9 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.compare import state_of
 from scopes.merge.conflicts import walk_conflicts
 from scopes.merge.keys import stated_claims
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import leaf
 from scopes.model.conflicts import ENDED
-from scopes.model.encoding import leaf
 from scopes.model.message import ENTITIES, REVIEWS, Message
 from scopes.store.graph import is_ancestor
 from scopes.store.objects import find_blob, read_commit
@@ -119,7 +119,7 @@ class EndedSubjects:
         """Return the states of a proposal that reviews recorded; a merge may have kept two."""
         state = self._state_of(tip)
         blob = None if state is None else find_blob(self._repository, state, leaf(REVIEWS, message.id))
-        claim: Any = None if blob is None else encoding.load(blob)
+        claim: Any = None if blob is None else canonical_json.load(blob)
         both = claim.get("both") if isinstance(claim, dict) else None
         claims = both if isinstance(both, list) else [claim]
         return [str(each["status"]) for each in claims if isinstance(each, dict) and "status" in each]
@@ -134,7 +134,7 @@ class EndedSubjects:
                         case {"field_path": str(field), "before": before}:
                             path = leaf(ENTITIES, entity, name, field)
                             value = None if state is None else find_blob(self._repository, state, path)
-                            if value != (None if before is None else encoding.dump({"value": before})):
+                            if value != (None if before is None else canonical_json.dump({"value": before})):
                                 return True
         return False
 

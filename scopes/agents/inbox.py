@@ -33,8 +33,8 @@ from scopes.ids import (
     parse_agent_name,
     parse_conversation_id,
 )
-from scopes.model import encoding
-from scopes.model.encoding import without_none
+from scopes.model import canonical_json
+from scopes.model.canonical_json import without_none
 from scopes.result import Column, Note, Result, plural, spread
 from scopes.store.objects import (
     TREE,
@@ -365,7 +365,7 @@ def decode_entry(data: bytes, name: str) -> InboxEntry:
     Raises:
         Corrupt, Invalid: it is damaged.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {
             "sequence": int(sequence),
             "message": str(message),

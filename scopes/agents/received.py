@@ -14,7 +14,7 @@ from scopes.history.handles import read_uuid
 from scopes.history.messages import read_message
 from scopes.history.names import names_by_uuid
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.model.message import Message
 from scopes.store.objects import read_commit
 from scopes.store.repository import Repository

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import MessageId
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 
 Level: TypeAlias = Literal["error", "warning", "note", "off"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note", "off")  # most severe first

@@ -11,7 +11,7 @@ from scopes.code_links.link import CommitId
 from scopes.errors import Corrupt
 from scopes.history.sources import source_key
 from scopes.ids import MessageId
-from scopes.model import encoding
+from scopes.model import canonical_json
 
 RecordedBy: TypeAlias = Literal["hook", "turn"]
 _RECORDED_BY = ("hook", "turn")
@@ -117,7 +117,7 @@ def encode_record(record: CommitRecord) -> bytes:
     """Encode a record as one line of canonical JSON."""
     texts = {name: value for name in _TEXTS if (value := getattr(record, name))}
     shared = {"is_shared": True} if record.is_shared else {}
-    return encoding.dump({"v": 1, "commit": record.commit, "recorded_by": record.recorded_by, **texts, **shared})
+    return canonical_json.dump({"v": 1, "commit": record.commit, "recorded_by": record.recorded_by, **texts, **shared})
 
 
 def decode_record(data: bytes) -> CommitRecord:
@@ -126,7 +126,7 @@ def decode_record(data: bytes) -> CommitRecord:
     Raises:
         Corrupt: it is none.
     """
-    document: Any = encoding.load(data)
+    document: Any = canonical_json.load(data)
     known = document if isinstance(document, dict) else {}
     commit, by, at = known.get("commit"), known.get("recorded_by"), known.get("at")
     if not isinstance(commit, str) or not is_commit_id(commit) or by not in _RECORDED_BY or not isinstance(at, str):

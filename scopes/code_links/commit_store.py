@@ -20,7 +20,7 @@ from scopes.errors import Corrupt, Invalid
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
-from scopes.model.encoding import decode_component, encode_component
+from scopes.model.canonical_json import decode_component, encode_component
 from scopes.result import Note
 from scopes.store.objects import BlobChange, find_entry, read_blob, read_commit, read_tree
 from scopes.store.refs import COMMITS

@@ -18,8 +18,8 @@ from scopes.code_links.conversation_edits import ConversationEdits, read_convers
 from scopes.code_links.line_hash import hash_lines, hash_short, salt_of
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.database import Connection, DatabaseError, Layout, open_updated, read_property, remove
 from scopes.index.full_text import tips_by_conversation
+from scopes.index.sqlite_files import Connection, DatabaseError, Layout, open_updated, read_property, remove
 from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import HEADS

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scopes.code_links.line_match import ANSWERED, LineMatch, WhyLevel
 from scopes.code_links.link import CodeLink, CommitId
 from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.result import HIDDEN, OMIT_EMPTY, Result, Stream, spread, written_by
 
 

@@ -35,10 +35,10 @@ from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, free_name
 from scopes.merge.conflicts import ConflictRow, EndedConflicts, read_ended, walk_conflicts
 from scopes.merge.keys import decoded_key
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import without_none
 from scopes.model.conflicts import ENDED, Resolution
 from scopes.model.conversation import BranchEntry
-from scopes.model.encoding import without_none
 from scopes.model.message import (
     ARGUMENT,
     Argument,
@@ -805,7 +805,7 @@ def describe_end(resolution: Resolution) -> str:
     if resolution.choice != "value":
         return f"took {resolution.choice}"
     value = resolution.value
-    return value if isinstance(value, str) else encoding.dump(value).decode().rstrip()
+    return value if isinstance(value, str) else canonical_json.dump(value).decode().rstrip()
 
 
 def _event(

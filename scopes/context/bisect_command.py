@@ -17,7 +17,7 @@ from scopes.history.messages import read_message_bytes
 from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, key_of_path
 from scopes.merge.plan import claim_value
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.secrets.gates import gate_of
 from scopes.store.objects import read_blob, walk_blobs
 from scopes.store.repository import Repository
@@ -91,7 +91,7 @@ class BisectCommand:
         claims = []
         for path, blob in () if state is None else walk_blobs(self.repository, state):
             key, agent = key_of_path(path), agent_of(path)
-            value = claim_value(key, encoding.load(read_blob(self.repository, blob)))
+            value = claim_value(key, canonical_json.load(read_blob(self.repository, blob)))
             claims.append({"key": key, "value": value} | ({} if agent is None else {"agent": agent}))
         return {"conversation": point.conversation, "oid": point.oid, "claims": claims}
 

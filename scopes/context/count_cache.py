@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Final, Self
 
-from scopes.index.database import ROW_ERRORS, Connection, Layout, change_rows, open_rows
+from scopes.index.sqlite_files import ROW_ERRORS, Connection, Layout, change_rows, open_rows
 from scopes.tokens.count import ScaledTokenizer, Tokenizer, TokenizerChoice
 
 COUNTS: Final = Layout(

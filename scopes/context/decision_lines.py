@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.context.truncate import Count
 from scopes.ids import Oid
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.sanitize import clip, line_for_prompt
 
 if TYPE_CHECKING:

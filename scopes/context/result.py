@@ -12,7 +12,7 @@ from scopes.context.turns import USER
 from scopes.fence import fenced
 from scopes.ids import ConversationId
 from scopes.merge.lanes import lane_changes
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.result import HIDDEN, NULL, OMIT_EMPTY, Result, named
 from scopes.sanitize import RECORDED
 

@@ -29,7 +29,7 @@ from scopes.history.names import find_directory
 from scopes.history.transaction import Transaction, append_as_operation, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_claims
-from scopes.model.encoding import leaf
+from scopes.model.canonical_json import leaf
 from scopes.model.message import MESSAGES, RETRACTED_TEXT, Author, Message, encode, is_purged
 from scopes.result import HIDDEN, Note, Result, shown
 from scopes.store.graph import is_ancestor, walk_newest_first

@@ -52,9 +52,9 @@ from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, decoded_key, find_file, folded_key, key_of_path
 from scopes.merge.plan import blame_paths, claim_value
 from scopes.merge.resolve import BOTH
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import encode_component, split_leaf
 from scopes.model.conversation import MergeRequest
-from scopes.model.encoding import encode_component, split_leaf
 from scopes.model.message import (
     CONFLICTS,
     DECISIONS,
@@ -549,7 +549,7 @@ def _walk_message(repository: Repository, head: MessageHeader, message: Message)
         directory = f"{STATE_DIRECTORY}/{group}"
         trees = [find_tree(repository, commit, directory) for commit in (head.parents[0], head.oid)]
         for path, *blobs in diff_blobs(repository, *trees):
-            loaded = (None if blob is None else encoding.load(read_blob(repository, blob)) for blob in blobs)
+            loaded = (None if blob is None else canonical_json.load(read_blob(repository, blob)) for blob in blobs)
             old, new = (claim.get(place, claim) if isinstance(claim, dict) else claim for claim in loaded)
             yield _Row(".".join((group, *split_leaf(path))), old, new)
 
@@ -606,7 +606,7 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
     """Yield a row for every claim; if a merge kept the values of both sides, a row for each value."""
     setters = blame_paths(repository, walk_newest_first(repository, [tip]), claims, count_resolutions=True)
     for path, blob in sorted(claims.items()):
-        claim: Any = encoding.load(read_blob(repository, blob))
+        claim: Any = canonical_json.load(read_blob(repository, blob))
         commit = read_commit(repository, setters[path]) if path in setters else None
         if commit is None:
             continue

@@ -43,7 +43,7 @@ from scopes.merge.in_progress import HELD, NO_OTHERS, InProgress, OthersInProgre
 from scopes.merge.keys import decoded_key, group_of
 from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
 from scopes.merge.resolve import CHOICE_OF_STRATEGY, apply_choice, resolve, set_value
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.conflicts import (
     ENDED,
     STATUSES,
@@ -112,7 +112,9 @@ class ConflictView(Result):
 
     def document(self) -> dict[str, object]:
         """Return the conflict with the texts of its messages, what was said about it, and what its sides changed."""
-        known = encoding.without_none(escalated_to=self.escalated_to, escalated_at=self.escalated_at, file=self.file)
+        known = canonical_json.without_none(
+            escalated_to=self.escalated_to, escalated_at=self.escalated_at, file=self.file
+        )
         discussion = {"talk": self.talk, "positions": self.positions, "sides": self.sides}
         return {**self.row.document(self.texts), **discussion, **known}
 
@@ -267,7 +269,7 @@ class ConflictResolved(Result):
 
     def document(self) -> dict[str, object]:
         """Return the conflict, how many others of its branch are open, and the outcome of what was continued."""
-        known = encoding.without_none(escalated_to=self.escalated_to, continued=self.continued)
+        known = canonical_json.without_none(escalated_to=self.escalated_to, continued=self.continued)
         return {
             "kind": "resolution" if self.conflict.status == "resolved" else "escalation",
             "conversation": self.conversation,
@@ -341,7 +343,7 @@ def resolve_conflict(
         else:
             outcome = f"took {choice}{'' if reused is None else ' as before'}"
             if choice == "value":
-                outcome = new_value if isinstance(new_value, str) else encoding.dump(new_value).decode().rstrip()
+                outcome = new_value if isinstance(new_value, str) else canonical_json.dump(new_value).decode().rstrip()
             text = f"Resolved {decoded_key(record.key)}: {outcome}" + (f" ({reason})" if reason else "")
         result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
     return _continue(repository, result) if continue_after else result

@@ -26,9 +26,9 @@ from scopes.merge.compare import state_of
 from scopes.merge.keys import decoded_key, group_of, key_of_path, withdrawn_topic
 from scopes.merge.lanes import may_be_resolution, resolved_values
 from scopes.merge.plan import open_conflicts_at
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import decode_component
 from scopes.model.conflicts import decode_resolution
-from scopes.model.encoding import decode_component
 from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
 from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, named, short_id, shown
 from scopes.store.graph import is_ancestor, walk_newest_first
@@ -233,7 +233,7 @@ class _Claims:
         tree = find_subtree(self.repository, state_of(self.repository, tip), DECISIONS)
         blobs = () if tree is None else walk_blobs(self.repository, tree)
         return {
-            f"{DECISIONS}/{name.removesuffix('=')}": encoding.load(read_blob(self.repository, blob))
+            f"{DECISIONS}/{name.removesuffix('=')}": canonical_json.load(read_blob(self.repository, blob))
             for name, blob in blobs
         }
 
@@ -392,7 +392,7 @@ def _find_decisions(branch: BranchHandle, tip: Oid, path: str) -> tuple[str, ...
     if claim is None:
         hint = f"list them: scopes decisions {quote(str(branch))}"
         raise NotFound(f"no decision on {_topic_of(key_of_path(path))!a} is in effect on {branch}", hint=hint)
-    return tuple(_decisions_in(encoding.load(claim)))
+    return tuple(_decisions_in(canonical_json.load(claim)))
 
 
 def _decisions_in(claim: Any) -> list[str]:

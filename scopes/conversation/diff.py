@@ -31,7 +31,7 @@ from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, key_of_path
 from scopes.merge.plan import claim_value
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import CONFLICTS, PARTICIPANTS, Message, content_of
 from scopes.model.tools import summarize_calls
 from scopes.result import HIDDEN, OMIT_EMPTY, Result, named, shown
@@ -52,7 +52,7 @@ class DiffSide:
 
     def document(self) -> dict[str, object]:
         """Return the side as a JSON object."""
-        return encoding.without_none(name=self.name, **self.revision._asdict())
+        return canonical_json.without_none(name=self.name, **self.revision._asdict())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class ChangedClaim:
     def document(self) -> dict[str, object]:
         """Return the claim; a side without it is absent. `changed_in` is there if only one side changed it."""
         sides = (("left", self.left, self.in_left), ("right", self.right, self.in_right))
-        known = encoding.without_none(key=self.key, agent=self.agent, changed_in=self.changed_in)
+        known = canonical_json.without_none(key=self.key, agent=self.agent, changed_in=self.changed_in)
         return known | {name: value for name, value, there in sides if there}
 
 
@@ -219,7 +219,7 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
         if path.partition("/")[0] in _NOT_COMPARED:
             continue
         key, sides = key_of_path(path), changed_by.get(path, set())
-        values = [each and claim_value(key, encoding.load(read_blob(repository, each))) for each in blobs]
+        values = [each and claim_value(key, canonical_json.load(read_blob(repository, each))) for each in blobs]
         yield ChangedClaim(
             key=key,
             agent=agent_of(path),

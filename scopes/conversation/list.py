@@ -20,8 +20,8 @@ from scopes.clock import format_seconds, in_seconds, utc
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import ConversationId
 from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
-from scopes.index.database import without_purged
-from scopes.model.encoding import without_none
+from scopes.index.sqlite_files import without_purged
+from scopes.model.canonical_json import without_none
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few
 from scopes.store import refs

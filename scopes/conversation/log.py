@@ -39,7 +39,7 @@ from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.names import MAIN, Revision, list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.sessions import Ending, Following, ending_of, is_live, is_unanswered, may_have_ending, reader_notes
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import HIDDEN, Column, Note, Result, Stream, counted, few, shown
 from scopes.store.graph import walk_newest_first

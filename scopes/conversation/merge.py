@@ -60,10 +60,10 @@ from scopes.merge.plan import (
     write_state,
 )
 from scopes.merge.resolve import Policy, read_policy, with_earlier
+from scopes.model.canonical_json import without_none
 from scopes.model.conflicts import Conflict, number_conflicts
 from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.conversation import MERGED_REQUEST as MERGED
-from scopes.model.encoding import without_none
 from scopes.model.message import Author
 from scopes.result import INLINE, OMIT_EMPTY, Column, Note, Result, plural, written_by
 from scopes.store.graph import is_ancestor, list_new_commits

@@ -49,9 +49,9 @@ from scopes.merge.replay import (
     replay_details,
 )
 from scopes.merge.resolve import Policy, read_policy, with_earlier
+from scopes.model.canonical_json import without_none
 from scopes.model.conflicts import Conflict, number_conflicts
 from scopes.model.conversation import BranchEntry, branch_id
-from scopes.model.encoding import without_none
 from scopes.result import Lines, Note, Result, counted, plural, short_id
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit, Objects, read_commit

@@ -78,8 +78,8 @@ from scopes.history.sources import (
 )
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
 from scopes.index.caches import ConversationRow
+from scopes.model.canonical_json import encode_component, without_none
 from scopes.model.conversation import BranchEntry, Root, branch_id
-from scopes.model.encoding import encode_component, without_none
 from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
 from scopes.result import HIDDEN, OMIT_EMPTY, Note, RawDocument, Result, shown

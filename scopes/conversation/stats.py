@@ -16,7 +16,7 @@ from scopes.history.messages import MessageHeader, read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.model.encoding import file_leaf, relative_path
+from scopes.model.canonical_json import file_leaf, relative_path
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
 from scopes.model.tools import is_refused
 from scopes.result import INLINE, OMIT_EMPTY, Column, Note, Result, counted, shown

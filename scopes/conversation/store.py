@@ -10,7 +10,7 @@ from shlex import quote
 
 from scopes.clock import in_seconds, now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound
-from scopes.index.database import delete_files
+from scopes.index.sqlite_files import delete_files
 from scopes.model.operation import Operation
 from scopes.result import HIDDEN, OMIT_EMPTY, Column, Note, Result, counted, format_size, short_id, shown
 from scopes.store.config import (

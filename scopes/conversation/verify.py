@@ -27,7 +27,7 @@ from scopes.errors import Busy, Corrupt, Inaccessible, NotFound, ScopesError
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, header_of, is_root, read_stored_body, with_subject
 from scopes.history.metadata import read_clocks, read_metadata_at
 from scopes.ids import Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.conversation import decode_root
 from scopes.model.message import decode
 from scopes.model.operation import GOOD, UNCHECKED, UNKNOWN_KEY
@@ -518,7 +518,7 @@ def _describe_signable(repository: Repository, commit: Commit) -> str | None:
     if commit.kind == "decision" and commit.author.email.endswith(_PEOPLE):
         return "decision"
     if commit.kind == "notice" and commit.author.email.endswith(_PEOPLE):
-        document = encoding.load(read_stored_body(repository, header_of(commit)) or b"null")
+        document = canonical_json.load(read_stored_body(repository, header_of(commit)) or b"null")
         return "resolution" if isinstance(document, dict) and "conflict" in document else None
     return None
 

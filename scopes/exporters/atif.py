@@ -18,7 +18,7 @@ from scopes.exporters.json_export import json_text, utf8
 from scopes.exporters.selection import BranchSlice, ExportSelection, walk_with_heads
 from scopes.history.activity import tokens_of
 from scopes.history.messages import read_body
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.model.message import COPIED, Message, Part, payload_key
 from scopes.store.repository import Repository
 

@@ -30,7 +30,7 @@ from scopes.history.names import MAIN, Revision, resolve_revision
 from scopes.history.sources import SourceRecord, list_stored_sources, read_source_record, walk_chunks, with_last_path
 from scopes.ids import ConversationId, Oid
 from scopes.merge.in_progress import resolution_branch_notes
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import RawDocument
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacting
@@ -178,9 +178,9 @@ def inspect_selection(repository: Repository, selection: ExportSelection, gate: 
     if gate.mode != "refuse":
         return
     view = selection.view
-    names: list[encoding.Json] = [view.title, *map(str, view.participants)]
+    names: list[canonical_json.Json] = [view.title, *map(str, view.participants)]
     names += [str(field) for row in view.branches for field in (row.name, row.purpose, row.agent)]
-    gate.inspect(encoding.dump(names), f"the title or a name of {view.id}")
+    gate.inspect(canonical_json.dump(names), f"the title or a name of {view.id}")
     for head in selection.heads:
         gate.inspect(read_stored_body(repository, head), f"message {head.id[:8]}")
     gate.refuse_leaks()

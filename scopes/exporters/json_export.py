@@ -9,9 +9,9 @@ from typing import Any
 from scopes.errors import Corrupt
 from scopes.exporters.selection import ExportSelection
 from scopes.history.messages import MessageHeader, read_message_bytes
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import without_none
 from scopes.model.conversation import decode_root
-from scopes.model.encoding import without_none
 from scopes.store.repository import Repository
 
 SCHEMA_VERSION = 1
@@ -45,7 +45,7 @@ def walk_documents(repository: Repository, selection: ExportSelection) -> Iterat
         Corrupt: a stored message cannot be read.
     """
     for head in selection.heads:
-        document = encoding.load(read_message_bytes(repository, head.oid))
+        document = canonical_json.load(read_message_bytes(repository, head.oid))
         if not isinstance(document, dict):
             raise Corrupt(f"message {head.id} is damaged", hint="see: scopes verify")
         also_at = [_commit_object(selection, copy) for copy in selection.copies.get(head.id, ())]

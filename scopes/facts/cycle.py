@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Question
 from scopes.facts.validation import ValidationError, is_expired, is_same, promote
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.result import Column
 
 Outcome: TypeAlias = Literal["added", "known", "conflict", "invalid", "rejected", "proposed", "over limit"]

@@ -7,7 +7,7 @@ from typing import cast, get_args
 
 from scopes.errors import Corrupt
 from scopes.facts.cycle import Applied, Cycle, Outcome, Ran
-from scopes.model import encoding
+from scopes.model import canonical_json
 
 
 def encode_cycle(cycle: Cycle) -> bytes:
@@ -22,7 +22,7 @@ def decode_cycle(data: bytes) -> Cycle:
     Raises:
         Corrupt: it has no number.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"cycle": int(number), "version": int(version), "ran": list(ran), "applied": list(applied), **rest}:
             dirty = rest.get("dirty")
             return Cycle(

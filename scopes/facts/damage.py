@@ -9,7 +9,7 @@ from scopes.facts.cycle_record import decode_cycle
 from scopes.facts.fact import decode_decision
 from scopes.facts.store import decode_context, decode_fact_at, decode_proposed_at
 from scopes.ids import Oid
-from scopes.model.encoding import split_leaf
+from scopes.model.canonical_json import split_leaf
 from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import FACTS, PROPOSED_FACTS
 from scopes.store.repository import Repository

@@ -17,7 +17,7 @@ from scopes.facts.validation import ValidationError, is_expired
 from scopes.facts.validation import promote as promote_fact
 from scopes.history.names import resolve_conversation
 from scopes.ids import ConversationId, OperationId
-from scopes.model.encoding import decode_component
+from scopes.model.canonical_json import decode_component
 from scopes.result import HIDDEN, INLINE, Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write

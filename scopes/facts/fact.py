@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 from scopes.clock import in_seconds
 from scopes.errors import Corrupt, TooNew
 from scopes.ids import Oid, is_oid
-from scopes.model import encoding
-from scopes.model.encoding import without_none
+from scopes.model import canonical_json
+from scopes.model.canonical_json import without_none
 
 KEYS: Final = ("Seeds", "Hypotheses", "Strategies", "Constraints", "Signals")
 """The context keys that every conversation has; `facts propose --new-key` adds others (S2-11)."""
@@ -163,7 +163,7 @@ def decode_fact(data: bytes) -> Fact:
     Raises:
         Corrupt: it has not what a fact has; a proposal never has that.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"validation": str(validation), "version": int(version), **rest}:
             return Fact(**_read_statement(rest), validation=validation, version=version)
     raise Corrupt("a fact is damaged", hint="see: scopes verify")
@@ -176,7 +176,7 @@ def decode_proposed(data: bytes) -> ProposedFact:
         Corrupt: it has not what a proposal has, or its state does not fit its reason.
         TooNew: a newer version wrote it, and what this one does not know would be lost when it becomes a fact.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"v": int(version)} if version > _FORMAT_VERSION:
             raise TooNew("a newer version of scopes wrote a proposed fact", hint="update scopes")
         case {"proposed": str(proposed), "state": "pending" | "rejected" as stored, **rest}:
@@ -201,7 +201,7 @@ def decode_decision(data: bytes) -> HumanDecision:
     Raises:
         Corrupt: it has not what a decision has.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {
             "subject": str(subject),
             "decision": str(decision),

@@ -40,8 +40,8 @@ from scopes.history.handles import read_uuid
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
-from scopes.model import encoding
-from scopes.model.encoding import MAX_KEY_BYTES, decode_component, encode_component, leaf
+from scopes.model import canonical_json
+from scopes.model.canonical_json import MAX_KEY_BYTES, decode_component, encode_component, leaf
 from scopes.store.objects import BlobChange, TreeEntry, read_blob, read_commit, read_tree, walk_blobs
 from scopes.store.packs import bulk_objects
 from scopes.store.refs import FACTS, PROPOSED_FACTS
@@ -335,7 +335,7 @@ def decode_context(data: bytes) -> Mapping[str, object]:
     Raises:
         Corrupt: it is not a JSON object.
     """
-    document = encoding.load(data)
+    document = canonical_json.load(data)
     if not isinstance(document, dict):
         raise Corrupt("the context is not a JSON object", hint="see: scopes verify")
     return document

@@ -43,8 +43,8 @@ from scopes.importers.branch_updates import tracking_ref
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from scopes.importers.identity import PARSER_VERSION
+from scopes.model.canonical_json import decode_component
 from scopes.model.conversation import BranchEntry
-from scopes.model.encoding import decode_component
 from scopes.model.operation import Operation
 from scopes.regular_file import UnusableFile, open_regular
 from scopes.result import Note

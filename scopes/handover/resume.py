@@ -30,8 +30,8 @@ from scopes.importers.archive import StoredCopy
 from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.base import read_session
 from scopes.importers.formats.registry import DATABASES, FORMATS
+from scopes.model.canonical_json import encode_component
 from scopes.model.conversation import ACP, Root
-from scopes.model.encoding import encode_component
 from scopes.result import Note, Result, counted
 from scopes.secret_scan.shown import without_secrets
 from scopes.secrets.gates import clear_notes

@@ -46,9 +46,9 @@ from scopes.history.names import (
 )
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import decode_component
 from scopes.model.conversation import BranchEntry
-from scopes.model.encoding import decode_component
 from scopes.model.message import PARTICIPANTS, Message
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut
@@ -462,6 +462,6 @@ def list_copies(repository: Repository) -> list[RedactedCopy]:
     copies: list[RedactedCopy] = []
     for copy in maps.keys() & roots.keys():
         data = find_blob(repository, read_commit(repository, maps[copy]).tree, MAP_FILE)
-        document: Any = encoding.load(data or b"{}")
+        document: Any = canonical_json.load(data or b"{}")
         copies.append(RedactedCopy(roots[copy], roots.get(document.get("root"))))
     return sorted(copies)

@@ -13,9 +13,9 @@ from scopes.clock import known_seconds, new_id, now, seconds_of, utc
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
 from scopes.lazy_patterns import compile_lazily
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import decode_component, leaf
 from scopes.model.conversation import Root, decode_root, encode_root
-from scopes.model.encoding import decode_component, leaf
 from scopes.model.message import (
     AUTHOR_KINDS,
     PARTICIPANTS,
@@ -140,7 +140,7 @@ class MessageHeader(NamedTuple):
 
     def document(self) -> dict[str, object]:
         """Return the message as a JSON object. `kind` is there for older scripts; `message_kind` is the same."""
-        return encoding.without_none(
+        return canonical_json.without_none(
             kind=self.kind,
             message_kind=self.kind,
             id=self.id,
@@ -164,9 +164,11 @@ def message_document(head: MessageHeader, message: Message | None) -> dict[str, 
     """
     if message is None:
         return head.document()
-    files = [encoding.without_none(path=each.path, op=each.op, content_hash=each.content_hash, **{"from": each.source})
-             for each in message.files]  # fmt: skip
-    document: dict[str, object] = encoding.without_none(
+    files = [
+        canonical_json.without_none(path=each.path, op=each.op, content_hash=each.content_hash, **{"from": each.source})
+        for each in message.files
+    ]
+    document: dict[str, object] = canonical_json.without_none(
         kind=message.kind,
         message_kind=message.kind,
         id=head.id,
@@ -686,7 +688,7 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
 def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:
     """Return the claim about a message in the state of `tip`: `retracted`, `amended`, or an empty one."""
     body = find_blob(repository, read_commit(repository, tip).tree, f"{STATE_DIRECTORY}/{leaf('messages', message)}")
-    claim = {} if body is None else encoding.load(body)
+    claim = {} if body is None else canonical_json.load(body)
     return claim if isinstance(claim, dict) else {}
 
 
@@ -714,6 +716,6 @@ def read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
         return {}
     leaves = read_tree(repository, entry.oid)
     return {
-        MessageId(decode_component(name.removesuffix("="))): encoding.load(read_blob(repository, entry.oid))
+        MessageId(decode_component(name.removesuffix("="))): canonical_json.load(read_blob(repository, entry.oid))
         for name, entry in leaves.items()
     }

@@ -22,6 +22,7 @@ from scopes.errors import Corrupt
 from scopes.history.messages import is_root
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
+from scopes.model.canonical_json import decode_component, encode_component
 from scopes.model.conversation import (
     MANIFEST_FILE,
     BranchEntry,
@@ -34,7 +35,6 @@ from scopes.model.conversation import (
     encode_branch_entry,
     is_random_branch_id,
 )
-from scopes.model.encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.config import BUNDLE, read_addresses
 from scopes.store.graph import list_new_commits

@@ -25,8 +25,8 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, Revision, find_root, list_branch_tips
 from scopes.history.sources import TRACKING
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
+from scopes.model.canonical_json import encode_component
 from scopes.model.conversation import ACP
-from scopes.model.encoding import encode_component
 from scopes.model.message import Message
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits

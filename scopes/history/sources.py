@@ -35,7 +35,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, MessageId, Oid, is_message_id, is_name
 from scopes.lazy_patterns import compile_lazily
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store import refs
 from scopes.store.objects import (
     COMMIT,
@@ -144,7 +144,9 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
     Raises:
         Corrupt: it is damaged.
     """
-    document: Any = encoding.load(find_blob(objects, read_commit(objects, commit).tree, DESCRIPTION_FILE) or b"{}")
+    document: Any = canonical_json.load(
+        find_blob(objects, read_commit(objects, commit).tree, DESCRIPTION_FILE) or b"{}"
+    )
     try:
         return SourceRecord(
             format=document["format"],
@@ -178,7 +180,7 @@ def walk_spans(objects: Objects, commit: Oid, messages: Container[str]) -> Itera
         page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""
         known = any(name.decode("ascii", "replace") in messages for name in _MESSAGE.findall(page))
         for line in page.splitlines() if known else ():
-            match encoding.load(line):
+            match canonical_json.load(line):
                 case {"offset": int(offset), "length": int(length), "message": str(message)} if message in messages:
                     yield offset, length, message
 
@@ -219,7 +221,7 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
         return record
     tree = read_commit(repository, Oid(commit)).tree
     data = find_blob(repository, tree, file_of(source_key(record.format, record.native_id, record.part)))
-    match encoding.load(data or b"null"):
+    match canonical_json.load(data or b"null"):
         case {"path": str(path)}:
             return replace(record, path=path)
     return record
@@ -228,7 +230,7 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
 def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[str, str]) -> Oid:
     """Write the paths of sources, by key, over the previous ones; return the new commit, the same if none changes."""
     tree = None if previous is None else read_commit(objects, previous).tree
-    changes: dict[str, BlobChange] = {file_of(key): encoding.dump({"path": path}) for key, path in paths.items()}
+    changes: dict[str, BlobChange] = {file_of(key): canonical_json.dump({"path": path}) for key, path in paths.items()}
     new = update_tree(objects, tree, changes)
     if previous is not None and new == tree:
         return previous
@@ -444,7 +446,7 @@ def decode_parts(data: bytes) -> Parts:
     Raises:
         Corrupt: it is damaged.
     """
-    match encoding.load_distinct(data) if len(data) <= MAX_ENTRY_BYTES else None:
+    match canonical_json.load_distinct(data) if len(data) <= MAX_ENTRY_BYTES else None:
         case {"v": 1, "parts": list(numbers)} if numbers and all(
             type(each) is int and 0 <= each <= _MAX_PART for each in numbers
         ):
@@ -468,7 +470,7 @@ def format_list_commit(tree: Oid) -> bytes:
 
 def _encode(parts: Parts) -> bytes:
     numbers: dict[str, Any] = {} if parts is None else {"parts": sorted(parts)}
-    return encoding.dump({"v": 1, **numbers})
+    return canonical_json.dump({"v": 1, **numbers})
 
 
 def _path_of(folder: str, name: str) -> str:

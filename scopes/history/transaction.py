@@ -40,9 +40,9 @@ from scopes.history.metadata import (
 )
 from scopes.history.names import MAIN, parse_latest, split_time
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import encode_component
 from scopes.model.conversation import BranchEntry, MergeRequest, branch_id, encode_merge_request, random_branch_id
-from scopes.model.encoding import encode_component
 from scopes.model.message import Author, Message
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.result import Note, plural
@@ -197,7 +197,7 @@ class Transaction(RefTransaction):
 
     def dismiss(self, candidate: str, document: Mapping[str, str]) -> None:
         """Dismiss a decision candidate; the document says who did it, when and why."""
-        self._edit({DISMISSED + encode_component(candidate): encoding.dump(dict(document))})
+        self._edit({DISMISSED + encode_component(candidate): canonical_json.dump(dict(document))})
 
     def _edit(self, change: Mapping[str, BlobChange]) -> None:
         meta = refs.meta_ref(self.conversation)
@@ -351,7 +351,7 @@ def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[tuple[str
 
 def read_json(objects: Objects, blob: Oid | None) -> Mapping[str, Any]:
     """Return the JSON object of a blob; empty if there is none."""
-    document: Any = {} if blob is None else encoding.load(read_blob(objects, blob))
+    document: Any = {} if blob is None else canonical_json.load(read_blob(objects, blob))
     return document if isinstance(document, dict) else {}
 
 

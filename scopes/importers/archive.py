@@ -32,7 +32,7 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.identity import CONTENT_VERSION
 from scopes.importers.purged_texts import Span, blank_records
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -123,7 +123,7 @@ def write_source_record(
     for number in range(0, len(segments), PAGE_SEGMENTS):
         page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
         files[f"{SEGMENTS}{number // PAGE_SEGMENTS:06d}.jsonl"] = page
-    files[DESCRIPTION_FILE] = encoding.dump(_description(record))
+    files[DESCRIPTION_FILE] = canonical_json.dump(_description(record))
     data = format_commit(
         tree=update_tree(objects, None, files),
         parents=() if previous is None else (previous,),
@@ -227,13 +227,13 @@ def _write_segment(segment: Segment) -> bytes:
     document |= {"offset": segment.span.offset, "length": segment.span.length}
     if segment.native_ids:
         document["native"] = list(segment.native_ids)
-    return encoding.dump(document)
+    return canonical_json.dump(document)
 
 
 @lru_cache(maxsize=256)
 def _encode_key(text: str) -> bytes:
     """Encode the key of a state record; a source has few of them."""
-    return encoding.dump(text).rstrip(b"\n")
+    return canonical_json.dump(text).rstrip(b"\n")
 
 
 def _read_segment(line: bytes) -> Segment:
@@ -253,9 +253,9 @@ def _read_segment(line: bytes) -> Segment:
 def _decode(line: bytes) -> object:
     """Decode a segment, which we wrote: it has small numbers and no key twice, so that every library reads it alike."""
     if fast_json.library is not None:
-        with suppress(ValueError, RecursionError):  # damaged: `encoding.load` tells how
+        with suppress(ValueError, RecursionError):  # damaged: `canonical_json.load` tells how
             return fast_json.library.decode(line)
-    return encoding.load(line)
+    return canonical_json.load(line)
 
 
 def _text(value: object) -> str | None:

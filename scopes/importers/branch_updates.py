@@ -23,8 +23,8 @@ from scopes.importers.identity import SHORT_ID, source_key_of
 from scopes.importers.results import GroupedNote
 from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import BranchTip, CommittedSession, ImportTarget
+from scopes.model.canonical_json import encode_component
 from scopes.model.conversation import BranchEntry
-from scopes.model.encoding import encode_component
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases, walk_newest_first
 from scopes.store.objects import Objects, find_entry, read_commit

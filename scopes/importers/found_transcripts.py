@@ -18,7 +18,7 @@ from scopes.importers.expand import FolderSource
 from scopes.importers.formats.base import DATABASE_HEADER, Format, Source, choose_format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.results import Skipped
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import OMIT_EMPTY, Column, Result, counted, named
 from scopes.store import refs
 from scopes.store.objects import read_blob, read_commit, walk_blobs
@@ -230,6 +230,6 @@ def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
     if commit is None:
         return
     for file, oid in walk_blobs(repository, read_commit(repository, Oid(commit)).tree):
-        match encoding.load(read_blob(repository, oid)):
+        match canonical_json.load(read_blob(repository, oid)):
             case {"path": str(path)}:
                 yield file.replace("/", ""), path

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from scopes.history.sources import source_key
 from scopes.ids import MessageId
 from scopes.importers.formats.events import STREAM, Draft, Ending, Event, Session
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import FOREIGN_FIELDS, Author, Part
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def content_bytes(draft: Content) -> bytes:
     Times, native ids, usage and directories are left out: copies of one history differ in them.
     """
     parts: list[Any] = [[part.type, *_content_of(part)] for part in draft.parts]
-    return encoding.dump([CONTENT_VERSION, draft.author.kind, parts])
+    return canonical_json.dump([CONTENT_VERSION, draft.author.kind, parts])
 
 
 def message_id(parent: MessageId | None, content: bytes) -> MessageId:
@@ -64,9 +64,9 @@ def message_id(parent: MessageId | None, content: bytes) -> MessageId:
 
 def shorter_ids(message: Content, parent: MessageId | None) -> Iterator[MessageId]:
     """Yield the ids that a message with fewer parts would have: with the first one, with the first two, and so on."""
-    hashed = _begin_id(parent, encoding.dump([CONTENT_VERSION, message.author.kind, []]).removesuffix(_END))
+    hashed = _begin_id(parent, canonical_json.dump([CONTENT_VERSION, message.author.kind, []]).removesuffix(_END))
     for number, part in enumerate(message.parts[:-1]):
-        hashed.update((b"," if number else b"") + encoding.dump([part.type, *_content_of(part)])[:-1])
+        hashed.update((b"," if number else b"") + canonical_json.dump([part.type, *_content_of(part)])[:-1])
         ended = hashed.copy()
         ended.update(_END)
         yield _format_id(ended.digest())
@@ -135,7 +135,7 @@ def _content_of(part: Part) -> list[Any]:
     for name in _CONTENT_FIELDS:
         if name in part.fields:
             value = part.fields[name]
-            found += [name, encoding.Foreign(value) if name in FOREIGN_FIELDS else value]
+            found += [name, canonical_json.Foreign(value) if name in FOREIGN_FIELDS else value]
     return found
 
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
-from scopes.index.database import (
+from scopes.index.sqlite_files import (
     ROW_ERRORS,
     Layout,
     change_rows,

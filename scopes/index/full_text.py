@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.database import (
+from scopes.index.sqlite_files import (
     READ_ERRORS,
     Connection,
     Layout,

@@ -13,7 +13,7 @@ from scopes.history.activity import SUMMARIES
 from scopes.history.messages import MessageHeader, is_retracted, read_body, walk_headers_newest_first
 from scopes.ids import MessageId, Oid
 from scopes.memory.source_messages import headers_beyond, read_amended, read_source_messages, source_ids
-from scopes.model.encoding import leaf
+from scopes.model.canonical_json import leaf
 from scopes.model.message import Message
 from scopes.store.repository import Repository
 from scopes.tokens.count import Tokenizer

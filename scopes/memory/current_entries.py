@@ -8,7 +8,7 @@ from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.entry import MemoryEntry
 from scopes.memory.source_messages import read_amended
-from scopes.model.encoding import leaf
+from scopes.model.canonical_json import leaf
 from scopes.store.repository import Repository
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from scopes.clock import Time, parse_time
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import HIDDEN, OMIT_EMPTY, named
 
 FORMAT_VERSION = 1
@@ -128,7 +128,7 @@ def decode_entry(data: bytes) -> MemoryEntry:
     Raises:
         Corrupt: the data is not JSON, or a required field is missing.
     """
-    document: Any = encoding.load(data)
+    document: Any = canonical_json.load(data)
     texts = ("id", "agent", "summary", "timestamp")
     if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in texts):
         raise Corrupt("a memory entry is damaged", hint="see: scopes verify")

@@ -19,7 +19,7 @@ from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, Oid, OperationId, is_oid
 from scopes.memory.entry import MemoryEntry, decode_entry, encode_entry
-from scopes.model.encoding import encode_component
+from scopes.model.canonical_json import encode_component
 from scopes.result import Note
 from scopes.store.objects import BlobChange, read_blob, read_commit, read_tree, walk_blobs
 from scopes.store.refs import MEMORY

@@ -10,7 +10,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, is_retracted, read_body, walk_headers_newest_first
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.memory.source_messages import headers_since_summary, read_amended, read_source_messages, source_ids
-from scopes.model.encoding import leaf
+from scopes.model.canonical_json import leaf
 from scopes.result import Column, Result, counted, named, shown
 from scopes.store.repository import Repository
 

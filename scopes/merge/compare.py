@@ -22,8 +22,8 @@ from scopes.merge.keys import (
     message_key,
     type_of,
 )
-from scopes.model import encoding
-from scopes.model.encoding import leaf
+from scopes.model import canonical_json
+from scopes.model.canonical_json import leaf
 from scopes.model.message import (
     CONFLICTS,
     ENTITIES,
@@ -328,7 +328,9 @@ def _type_on_message(objects: Objects, target: PathChanges, source: PathChanges)
 
 
 def _read_claims(objects: Objects, changes: PathChanges) -> list[Any]:
-    return [encoding.load(read_blob(objects, change.new)) for change in changes.values() if change.new is not None]
+    return [
+        canonical_json.load(read_blob(objects, change.new)) for change in changes.values() if change.new is not None
+    ]
 
 
 def _find_answers_to_retracted(

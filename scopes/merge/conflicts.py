@@ -48,10 +48,10 @@ from scopes.merge.keys import (
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
 from scopes.merge.replay import divergence_of
 from scopes.merge.resolve import BOTH, EarlierResolutions, walk_resolved
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import encode_component, leaf, without_none
 from scopes.model.conflicts import ENDED, SIDES, Conflict, Position, conflict_document
 from scopes.model.conversation import ABANDONED
-from scopes.model.encoding import encode_component, leaf, without_none
 from scopes.model.message import ARGUMENT, CONFLICTS, ENTITIES, MESSAGES, PROPOSALS, content_hash, read_argument
 from scopes.model.message import Position as ArguedPosition
 from scopes.model.operation import Operation
@@ -445,7 +445,7 @@ def _claims_of_positions(
             agent = f"/{encode_component(position.agent or '')}" if per_agent(key) else ""
             is_entity = group_of(key) == PROPOSALS and isinstance(claim, dict) and claim.keys() == {"value"}
             path = f"{ENTITIES}/{key.partition('/')[2]}=" if is_entity else f"{key}{agent}="
-            found[path] = objects.write(BLOB, encoding.dump(claim))
+            found[path] = objects.write(BLOB, canonical_json.dump(claim))
     return found
 
 
@@ -513,5 +513,5 @@ def read_value(key: str, text: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    encoding.dump(value)
+    canonical_json.dump(value)
     return value

@@ -17,7 +17,7 @@ from scopes.history.messages import MessageHeader, header_of, is_root, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.compare import Divergence, Side, state_of
 from scopes.merge.keys import decoded_key, find_file, group_of
-from scopes.model.encoding import file_leaf
+from scopes.model.canonical_json import file_leaf
 from scopes.model.message import FILES, Message
 from scopes.model.tools import FileEdit, edits_of_result, parse_unified
 from scopes.result import HIDDEN, OMIT_EMPTY

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from scopes.errors import Invalid
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
+from scopes.model.canonical_json import decode_component, encode_component, leaf
 from scopes.model.conflicts import CONFLICT_TYPES
-from scopes.model.encoding import decode_component, encode_component, leaf
 from scopes.model.message import (
     ANALYSES,
     DECISIONS,

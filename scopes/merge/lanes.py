@@ -25,8 +25,8 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.keys import NOUNS, decoded_key
 from scopes.merge.plan import is_written_by_scopes, list_conflicts_at
 from scopes.merge.resolve import chosen_values
+from scopes.model.canonical_json import relative_path
 from scopes.model.conflicts import decode_resolution
-from scopes.model.encoding import relative_path
 from scopes.model.message import FILES, Message
 from scopes.result import plural
 from scopes.sanitize import clip

@@ -42,7 +42,8 @@ from scopes.merge.compare import (
 from scopes.merge.files import FileComparison, compare_files
 from scopes.merge.keys import RESOLVING_KINDS, find_file, group_of, key_of_path, value_field
 from scopes.merge.resolve import Policy, apply_choice, auto_resolve
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import leaf
 from scopes.model.conflicts import (
     Conflict,
     Position,
@@ -51,7 +52,6 @@ from scopes.model.conflicts import (
     encode_conflict,
     resolution_document,
 )
-from scopes.model.encoding import leaf
 from scopes.model.message import (
     CONFLICTS,
     ENTITIES,
@@ -97,7 +97,7 @@ def is_written_by_scopes(head: MessageHeader) -> bool:
 
 def derived_id(*values: Any) -> MessageId:
     """Return a message id that is a hash of JSON values."""
-    return MessageId(b32encode(sha256(encoding.dump(list(values))).digest()).decode("ascii").lower()[:ID_LENGTH])
+    return MessageId(b32encode(sha256(canonical_json.dump(list(values))).digest()).decode("ascii").lower()[:ID_LENGTH])
 
 
 def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
@@ -115,7 +115,9 @@ def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
         for conflict in conflicts
         if conflict.resolution is not None
     ]
-    message_id = derived_id("merge", list(parents), sorted(encoding.dump(each).decode() for each in resolved), text)
+    message_id = derived_id(
+        "merge", list(parents), sorted(canonical_json.dump(each).decode() for each in resolved), text
+    )
     document: dict[str, Any] = {"messages": list(merged)}
     if resolved:
         document["resolved"] = resolved
@@ -346,7 +348,7 @@ def _positions(
 
 
 def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Position:
-    claim: Any = encoding.load(read_blob(objects, blob))
+    claim: Any = canonical_json.load(read_blob(objects, blob))
     value = claim_value(key, claim)
     if author is None:
         return Position(value)

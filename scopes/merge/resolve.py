@@ -18,7 +18,8 @@ from scopes.history.names import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.merge.compare import Disagreement, PathChange, PathChanges
 from scopes.merge.keys import decoded_key, group_of, per_agent, value_field
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import encode_component, leaf
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
     ENDED,
@@ -30,7 +31,6 @@ from scopes.model.conflicts import (
     Reused,
     decode_conflict,
 )
-from scopes.model.encoding import encode_component, leaf
 from scopes.model.message import (
     CONFLICTS,
     ENTITIES,
@@ -159,7 +159,7 @@ def _comparable(key: str, values: Iterable[Any]) -> _Values:
     """Return values in the form that they are compared in: texts of a topic folded, everything as JSON, sorted."""
     texts = value_field(key) is not None
     plain = (folded(value) if texts and isinstance(value, str) else value for value in values)
-    return tuple(sorted({encoding.dump(value) for value in plain}))
+    return tuple(sorted({canonical_json.dump(value) for value in plain}))
 
 
 def chosen_values(record: Conflict | None, resolution: Resolution) -> tuple[Any, ...]:
@@ -169,7 +169,7 @@ def chosen_values(record: Conflict | None, resolution: Resolution) -> tuple[Any,
     if record is None:
         return ()
     if resolution.choice == BOTH:
-        unique = {encoding.dump(value): value for value in _values((*record.target, *record.source))}
+        unique = {canonical_json.dump(value): value for value in _values((*record.target, *record.source))}
         return tuple(unique[data] for data in sorted(unique))
     sides = {"target": record.target, "source": record.source, "base": record.base}
     return _values(sides.get(resolution.choice, ()))
@@ -307,7 +307,7 @@ def set_value(disagreement: Disagreement, value: Any, actor: str) -> dict[str, B
     """
     path, claim = _claim_of_value(disagreement.key, value, actor)
     changes: dict[str, BlobChange] = dict.fromkeys([*disagreement.target, *disagreement.source])
-    changes[path] = encoding.dump(claim)
+    changes[path] = canonical_json.dump(claim)
     return changes
 
 
@@ -335,14 +335,14 @@ def _keep_both(objects: Objects, target: PathChange | None, source: PathChange |
     if target is None or source is None or target.new == source.new:
         return (target or source or PathChange(None, None)).new
     claims = [claim for change in (target, source) for claim in _read_claims(objects, change.new)]
-    unique = {encoding.dump(claim): claim for claim in claims}
-    return encoding.dump({BOTH: [unique[data] for data in sorted(unique)]})
+    unique = {canonical_json.dump(claim): claim for claim in claims}
+    return canonical_json.dump({BOTH: [unique[data] for data in sorted(unique)]})
 
 
 def _read_claims(objects: Objects, blob: Oid | None) -> list[Any]:
     if blob is None:
         return [None]
-    claim: Any = encoding.load(read_blob(objects, blob))
+    claim: Any = canonical_json.load(read_blob(objects, blob))
     match claim:
         case {"both": list(several), **rest} if not rest:
             return several

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.clock import utc
 from scopes.errors import Corrupt
-from scopes.model import encoding
-from scopes.model.encoding import without_none
+from scopes.model import canonical_json
+from scopes.model.canonical_json import without_none
 from scopes.model.message import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS, share_of
 
 FORMAT_VERSION = 1
@@ -141,8 +141,8 @@ def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: A
     The order of the base values does not count either: after a criss-cross merge there are two merge bases, and neither
     is the first.
     """
-    sides = sorted((encoding.dump(source), encoding.dump(target)))
-    before = encoding.dump(sorted(base, key=encoding.dump))
+    sides = sorted((canonical_json.dump(source), canonical_json.dump(target)))
+    before = canonical_json.dump(sorted(base, key=canonical_json.dump))
     content = b"\0".join((b"conflict", kind.encode(), key.encode(), before, *sides))
     return hashlib.sha256(content).hexdigest()[:_ID_LENGTH]
 
@@ -233,7 +233,7 @@ def encode_conflict(conflict: Conflict) -> bytes:
         document["automatic_resolution"] = conflict.automatic_resolution
     if conflict.resolution is not None:
         document["resolution"] = resolution_document(conflict.resolution)
-    return encoding.dump(document)
+    return canonical_json.dump(document)
 
 
 def decode_conflict(data: bytes) -> Conflict:
@@ -242,7 +242,7 @@ def decode_conflict(data: bytes) -> Conflict:
     Raises:
         Corrupt: the data is not a conflict record.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"id": str(identity), "type": str(kind), "key": str(key), "status": str(status), **rest}:
             automatic = rest.get("automatic_resolution")
             return Conflict(

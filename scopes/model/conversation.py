@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from scopes.errors import Corrupt, Invalid, TooNew
 from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, Oid, OperationId, is_name, is_oid, parse_branch_name
 from scopes.lazy_patterns import compile_lazily
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import HIDDEN, OMIT_EMPTY
 
 FORMAT_VERSION = 1
@@ -90,8 +90,8 @@ def parse_purpose(text: str) -> str:
 
 def encode_root(root: Root) -> bytes:
     """Encode the document of a root commit."""
-    document: dict[str, Any] = encoding.without_none(**root._asdict())
-    return encoding.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
+    document: dict[str, Any] = canonical_json.without_none(**root._asdict())
+    return canonical_json.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
 
 
 def decode_root(data: bytes) -> Root:
@@ -100,7 +100,7 @@ def decode_root(data: bytes) -> Root:
     Raises:
         Corrupt: the data is not the document of a root.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"kind": "root", "conversation": {"uuid": str(uuid), "created": str(created), **rest}}:
             known = {key: value for key in ("format", "native_id", "cwd") if isinstance(value := rest.get(key), str)}
             return Root(uuid=uuid, created=created, **known)
@@ -110,7 +110,7 @@ def decode_root(data: bytes) -> Root:
 def encode_branch_entry(entry: BranchEntry) -> bytes:
     """Encode the metadata of a branch."""
     known = {name: value for name in _ENTRY_FIELDS if (value := getattr(entry, name)) is not None}
-    return encoding.dump({"v": FORMAT_VERSION, **known, **entry.extra})
+    return canonical_json.dump({"v": FORMAT_VERSION, **known, **entry.extra})
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
@@ -132,7 +132,7 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
 
 def _load_record(data: bytes, what: str) -> dict[str, Any]:
     """Decode a record of the metadata; its version, if that is ours, is left out."""
-    document: Any = encoding.load(data)
+    document: Any = canonical_json.load(data)
     if not isinstance(document, dict):
         raise Corrupt(f"{what} is damaged", hint="see: scopes verify")
     if document.get("v") == FORMAT_VERSION:
@@ -186,7 +186,7 @@ _OPTIONAL = "message", "requester_kind", "state", "ended", "ended_by", "reason",
 def encode_merge_request(request: MergeRequest) -> bytes:
     """Encode the document of a merge request."""
     known = {name: getattr(request, name) for name in (*_TEXTS, *_OPTIONAL, "number")}
-    return encoding.dump(
+    return canonical_json.dump(
         {"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v not in {None, ""}}, **request.extra}
     )
 
@@ -255,7 +255,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
         },
     }
     optional = {"title": manifest.title, "prompt": manifest.prompt, "count": manifest.messages}
-    return encoding.dump({**document, **{name: value for name, value in optional.items() if value is not None}})
+    return canonical_json.dump({**document, **{name: value for name, value in optional.items() if value is not None}})
 
 
 def decode_manifest(data: bytes) -> Manifest:
@@ -265,7 +265,7 @@ def decode_manifest(data: bytes) -> Manifest:
         TooNew: a newer version of scopes wrote it.
         Corrupt: it is damaged, or a name in it is not allowed.
     """
-    document: Any = encoding.load_distinct(data)
+    document: Any = canonical_json.load_distinct(data)
     if isinstance(document, dict) and isinstance(document.get("v"), int) and document["v"] > FORMAT_VERSION:
         raise TooNew("a newer version of scopes wrote the manifest of a conversation", hint="update scopes")
     match document:

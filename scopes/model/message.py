@@ -20,8 +20,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import AgentName, MessageId
-from scopes.model import encoding
-from scopes.model.encoding import encode_component, file_leaf, leaf, without_none
+from scopes.model import canonical_json
+from scopes.model.canonical_json import encode_component, file_leaf, leaf, without_none
 from scopes.result import INLINE
 
 FORMAT_VERSION = 1
@@ -156,7 +156,7 @@ def encode(message: Message) -> bytes:
     Raises:
         Invalid: the message is larger than 64 MiB or nested deeper than 200 levels.
     """
-    data = encoding.dump(_document_of(message))
+    data = canonical_json.dump(_document_of(message))
     if len(data) > MAX_MESSAGE_BYTES:
         raise Invalid(
             f"the message is {len(data) >> 20} MiB large; the limit is {MAX_MESSAGE_BYTES >> 20} MiB",
@@ -190,7 +190,7 @@ def decode(data: bytes) -> Message:
     Raises:
         Corrupt: the bytes are not a message.
     """
-    return decode_document(encoding.load(data))
+    return decode_document(canonical_json.load(data))
 
 
 def decode_document(document: Any) -> Message:
@@ -222,7 +222,9 @@ def decode_document(document: Any) -> Message:
 
 def _part_document(part: Part) -> dict[str, Any]:
     """Return a part as a JSON object; input and output of tools are foreign and keep their key order."""
-    fields = {key: encoding.Foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()}
+    fields = {
+        key: canonical_json.Foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()
+    }
     return {**fields, "type": part.type}
 
 
@@ -308,15 +310,15 @@ def claims_of(message: Message, previous: Previous, base: str | None = None) -> 
         if touch_of_part is not None:
             yield from _file_claims(touch_of_part, message, previous, base, part.fields.get("patch"))
     if message.retracts is not None:
-        yield leaf(MESSAGES, message.retracts), encoding.dump({"retracted": True})
+        yield leaf(MESSAGES, message.retracts), canonical_json.dump({"retracted": True})
     if message.amends is not None:
-        yield leaf(MESSAGES, message.amends), encoding.dump({"amended": content_hash(message)})
+        yield leaf(MESSAGES, message.amends), canonical_json.dump({"amended": content_hash(message)})
 
 
 @lru_cache(maxsize=256)
 def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
     """Return path and blob of the claim that makes an author a participant."""
-    return leaf(PARTICIPANTS, name), encoding.dump({"kind": kind})
+    return leaf(PARTICIPANTS, name), canonical_json.dump({"kind": kind})
 
 
 def folded(text: str) -> str:
@@ -348,7 +350,7 @@ def parts_hash(parts: Iterable[Part]) -> str:
     import hashlib  # here, as in `_file_claims`: a hook of `check` reads calls and hashes nothing
 
     documents: list[Any] = [{**part.fields, "type": part.type} for part in parts]
-    return "sha256:" + hashlib.sha256(encoding.dump(documents)).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical_json.dump(documents)).hexdigest()
 
 
 def content_of(message: Message) -> tuple[Any, ...]:
@@ -363,20 +365,20 @@ def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator
             for change in changes:
                 yield from _change_claim(entity, name, change, agent)
         case "analysis", {"subject": str(subject), "aspect": str(aspect), "finding": finding}:
-            yield topic_leaf(ANALYSES, subject, aspect, agent=agent), encoding.dump({"finding": finding})
+            yield topic_leaf(ANALYSES, subject, aspect, agent=agent), canonical_json.dump({"finding": finding})
         case "decision", {"topic": str(topic), "decision": decision}:
-            yield topic_leaf(DECISIONS, topic), encoding.dump({"decision": decision})
+            yield topic_leaf(DECISIONS, topic), canonical_json.dump({"decision": decision})
         case "priority", {"task": str(task), "urgency": urgency}:
-            yield topic_leaf(PRIORITIES, task, agent=agent), encoding.dump({"urgency": urgency})
+            yield topic_leaf(PRIORITIES, task, agent=agent), canonical_json.dump({"urgency": urgency})
         case "method", {"goal": str(goal), "approach": approach}:
-            yield topic_leaf(METHODS, goal, agent=agent), encoding.dump({"approach": approach})
+            yield topic_leaf(METHODS, goal, agent=agent), canonical_json.dump({"approach": approach})
 
 
 def _change_claim(entity: str, name: str, change: Any, agent: str) -> Iterator[tuple[str, bytes]]:
     match change:
         case {"field_path": str(field), "operation": str(operation), **rest}:
             claim: dict[str, Any] = {"operation": operation, "after": rest.get("after")}
-            yield leaf(PROPOSALS, entity, name, field, agent), encoding.dump(claim)
+            yield leaf(PROPOSALS, entity, name, field, agent), canonical_json.dump(claim)
 
 
 def _find_touch(part: Part) -> FileTouch | None:
@@ -409,9 +411,9 @@ def _file_claims(
         )
     elif touch.op != "delete":
         claim["unknown"] = message.id  # unknown content differs from any other content
-    yield "files/" + path, encoding.dump(claim)
+    yield "files/" + path, canonical_json.dump(claim)
     if touch.op == "rename" and touch.source is not None:
-        yield "files/" + file_leaf(touch.source, base), encoding.dump({"operation": "delete"})
+        yield "files/" + file_leaf(touch.source, base), canonical_json.dump({"operation": "delete"})
 
 
 PURGED_TEXT: Final = "[purged]"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.ids import OperationId
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import OMIT_EMPTY, named, short_id
 
 VERSION = 1
@@ -81,7 +81,7 @@ def encode_operation(operation: Operation) -> bytes:
         document["undoes"] = operation.undoes
     if operation.details:
         document["details"] = dict(operation.details)
-    return encoding.dump(document)
+    return canonical_json.dump(document)
 
 
 def decode_operation(data: bytes) -> Operation:
@@ -90,7 +90,7 @@ def decode_operation(data: bytes) -> Operation:
     Raises:
         Corrupt: the data is not an operation record.
     """
-    document: Any = encoding.load(data)
+    document: Any = canonical_json.load(data)
     match document:
         case {"refs": list(refs), **rest} if (
             all(isinstance(rest.get(name), str) for name in _TEXTS)

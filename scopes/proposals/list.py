@@ -13,7 +13,7 @@ from scopes.history.handles import Scope, resolve_scope
 from scopes.history.messages import MessageHeader, display_time, read_body, walk_headers_oldest_first
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
-from scopes.model.encoding import leaf, without_none
+from scopes.model.canonical_json import leaf, without_none
 from scopes.model.message import APPROVALS, REVIEWS
 from scopes.proposals.proposal import (
     APPLIED,

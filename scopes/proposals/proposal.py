@@ -19,8 +19,8 @@ from scopes.history.names import resolve_revision
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.merge.compare import state_of
 from scopes.merge.keys import stated_claims
-from scopes.model import encoding
-from scopes.model.encoding import decode_component, leaf
+from scopes.model import canonical_json
+from scopes.model.canonical_json import decode_component, leaf
 from scopes.model.message import APPROVALS, ENTITIES, REVIEWS
 from scopes.result import HIDDEN, INLINE, OMIT_EMPTY, confidence, named, shown, written_by
 from scopes.store.objects import Objects, find_blob, find_entry, read_tree
@@ -294,7 +294,7 @@ def _with_state(objects: Objects, state: Oid | None, proposal: Proposal, newer: 
 def _read_review(objects: Objects, state: Oid | None, proposal: Proposal) -> dict[str, Any] | None:
     """Return the claim of a review; None if there is none that this version knows."""
     blob = None if state is None else find_blob(objects, state, leaf(REVIEWS, proposal.id))
-    claim: Any = None if blob is None else encoding.load(blob)
+    claim: Any = None if blob is None else canonical_json.load(blob)
     several = claim.get("both", [claim]) if isinstance(claim, dict) else ()
     known = [each for each in several if isinstance(each, dict) and each.get("status") in _DECIDED]
     return min(known, key=lambda each: _DECIDED.index(each["status"]), default=None)
@@ -323,7 +323,7 @@ def read_value(objects: Objects, state: Oid | None, path: str) -> Any:
     If a merge kept the values of both sides, the result is the whole claim, which has them.
     """
     blob = None if state is None else find_blob(objects, state, path)
-    claim: Any = None if blob is None else encoding.load(blob)
+    claim: Any = None if blob is None else canonical_json.load(blob)
     match claim:
         case {"value": value, **rest} if not rest:
             return value
@@ -332,12 +332,12 @@ def read_value(objects: Objects, state: Oid | None, path: str) -> Any:
 
 def value_claim(value: Any) -> bytes | None:
     """Return the blob of an accepted value; None, which removes it, if there is no value."""
-    return None if value is None else encoding.dump({"value": value})
+    return None if value is None else canonical_json.dump({"value": value})
 
 
 def is_same(one: Any, other: Any) -> bool:
     """Return True if two values are the same JSON; `1` and `true` are not."""
-    return encoding.dump(one) == encoding.dump(other)
+    return canonical_json.dump(one) == canonical_json.dump(other)
 
 
 def describe_change(change: FieldChange) -> str:
@@ -347,4 +347,4 @@ def describe_change(change: FieldChange) -> str:
 
 def show_value(value: Any) -> str:
     """Return a value as one line of JSON; `none` if there is none."""
-    return "none" if value is None else encoding.dump(value).decode().rstrip("\n")
+    return "none" if value is None else canonical_json.dump(value).decode().rstrip("\n")

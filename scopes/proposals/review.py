@@ -22,8 +22,8 @@ from scopes.history.messages import check_author, plain_message, write_message_b
 from scopes.history.transaction import Transaction, signs_as
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.compare import state_of
-from scopes.model import encoding
-from scopes.model.encoding import leaf
+from scopes.model import canonical_json
+from scopes.model.canonical_json import leaf
 from scopes.model.message import APPROVALS, REVIEWS, Author, Message
 from scopes.proposals.proposal import (
     ACCEPTED,
@@ -442,7 +442,7 @@ def _approve(found: Located, author: Author) -> tuple[tuple[str, ...], dict[str,
         done = "has approved it already" if author.name in proposal.approvals else "is not asked to approve it"
         hint = f"scopes proposals accept {proposal.id[:12]} --as {quote(missing[0])}"
         raise Refused(f"{author.name} {done}", hint=f"it waits for {', '.join(missing)}: {hint}")
-    claim: dict[str, BlobChange] = {leaf(APPROVALS, proposal.id, author.name): encoding.dump({"approved": True})}
+    claim: dict[str, BlobChange] = {leaf(APPROVALS, proposal.id, author.name): canonical_json.dump({"approved": True})}
     return tuple(name for name in missing if name != author.name), claim
 
 
@@ -680,7 +680,7 @@ def _removed_claims(objects: Objects, found: Located) -> dict[str, BlobChange]:
 def _claim(proposal: Proposal, state: str, **fields: Any) -> dict[str, BlobChange]:
     """Return the change to the state that records the state of a proposal; claims alone, without author and reason."""
     modified = {"after": dict(proposal.modified)} if proposal.modified else {}
-    return {leaf(REVIEWS, proposal.id): encoding.dump({"status": state, **modified, **fields})}
+    return {leaf(REVIEWS, proposal.id): canonical_json.dump({"status": state, **modified, **fields})}
 
 
 def _values_document(proposal: Proposal, values: Sequence[ValueChange]) -> dict[str, Any]:

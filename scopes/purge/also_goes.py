@@ -15,8 +15,8 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids
 from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import Oid
-from scopes.model import encoding
-from scopes.model.encoding import decode_component
+from scopes.model import canonical_json
+from scopes.model.canonical_json import decode_component
 from scopes.purge.purged_metadata import TAGS
 from scopes.purge.rewrite_records import quotes_in_title
 from scopes.purge.rewrite_store import RewrittenStore
@@ -92,7 +92,7 @@ def _note_records(repository: Repository, done: RewrittenStore) -> Iterator[Note
 def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[int, str]:
     """Return the kind of a file, such as `_TAG`, and its name for people."""
     try:
-        document = encoding.load(read_blob(repository, blob))
+        document = canonical_json.load(read_blob(repository, blob))
     except Corrupt:
         document = None
     conversation = refs.conversation_of(ref)

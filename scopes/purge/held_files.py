@@ -26,7 +26,7 @@ from scopes.history.sources import (
 )
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.purged_texts import walk_named_texts, walk_texts
-from scopes.model.encoding import load
+from scopes.model.canonical_json import load
 from scopes.model.message import Message, Part, decode, is_purged
 from scopes.model.tools import (
     FILE_PATHS,

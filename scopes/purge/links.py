@@ -18,9 +18,9 @@ from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
 from scopes.importers.purged_texts import walk_texts
 from scopes.memory.decision_candidates import ACCEPTS
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import leaf
 from scopes.model.conflicts import Conflict, decode_conflict
-from scopes.model.encoding import leaf
 from scopes.model.message import CONFLICTS, PURGED, PURGED_TEXT, RETRACTED_TEXT, Message, purge_message
 from scopes.store.objects import Objects, find_blob
 
@@ -69,17 +69,17 @@ def walk_unrecorded_values(objects: Objects, commit: Oid, message: Message) -> I
         key = document.get("key")
         if isinstance(key, str) and _find_conflict(objects, commit, document) is None:
             for value in _walk_values(document):
-                yield key, encoding.dump(value)
+                yield key, canonical_json.dump(value)
 
 
 def list_values(message: Message) -> list[tuple[str, bytes]]:
     """Return the values that a typed message states, each with the key that a merge uses for it."""
     from scopes.merge.keys import key_of_path, stated_claims
 
-    claims = ((key_of_path(path), encoding.load(claim)) for path, claim in stated_claims(message).items())
+    claims = ((key_of_path(path), canonical_json.load(claim)) for path, claim in stated_claims(message).items())
     from scopes.merge.plan import claim_value
 
-    return [(key, encoding.dump(claim_value(key, claim))) for key, claim in claims]
+    return [(key, canonical_json.dump(claim_value(key, claim))) for key, claim in claims]
 
 
 def _walk_resolutions(message: Message) -> Iterator[dict[str, Any]]:

@@ -30,7 +30,7 @@ from scopes.history.sources import (
 )
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.importers.purged_texts import Quotes
-from scopes.index.database import list_abandoned
+from scopes.index.sqlite_files import list_abandoned
 from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else
 from scopes.purge.derived import Derived

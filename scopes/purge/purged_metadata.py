@@ -13,8 +13,8 @@ from scopes.errors import Corrupt
 from scopes.history.metadata import BRANCHES, CLOCKS, Clock, decode_clock, encode_clock
 from scopes.history.names import MAIN
 from scopes.ids import Oid, is_oid
-from scopes.model import encoding
-from scopes.model.encoding import encode_component
+from scopes.model import canonical_json
+from scopes.model.canonical_json import encode_component
 from scopes.purge.all_commits import walk_known
 from scopes.store import refs
 from scopes.store.objects import (
@@ -104,7 +104,7 @@ def _list_forks(objects: Objects, commit: Commit) -> list[Oid]:
 
 def _fork_of(data: bytes) -> Oid | None:
     try:
-        document = encoding.load(data)
+        document = canonical_json.load(data)
     except Corrupt:
         return None
     fork = document.get("fork") if isinstance(document, dict) else None
@@ -119,7 +119,7 @@ def names_gone(data: bytes, commits: Commits) -> bool:
 def without_gone(data: bytes, commits: Commits) -> bytes:
     """Return the entry of a branch without the fields that name a removed commit."""
     try:
-        document = encoding.load(data)
+        document = canonical_json.load(data)
     except Corrupt:
         return data
     if not isinstance(document, dict):
@@ -129,7 +129,7 @@ def without_gone(data: bytes, commits: Commits) -> bytes:
         for name, value in document.items()
         if not any(commits.get(Oid(oid), "") is None for oid in _OID.findall(f"{name} {value}"))
     }
-    return encoding.dump(kept) if len(kept) < len(document) else data
+    return canonical_json.dump(kept) if len(kept) < len(document) else data
 
 
 def advance_tags(objects: Objects, before: Oid, after: Oid) -> Oid:

@@ -20,9 +20,9 @@ from scopes.history.metadata import DIRECTORY, Metadata, read_metadata, read_rem
 from scopes.history.names import MAIN, find_root_commit, parse_new_conversation_id
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import decode_component, encode_component, names_in_path
 from scopes.model.conversation import BranchEntry, decode_root, encode_root
-from scopes.model.encoding import decode_component, encode_component, names_in_path
 from scopes.model.message import Message, decode, encode
 from scopes.purge.redacted_names import RedactedNames
 from scopes.result import Note, Result, counted
@@ -134,7 +134,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
 def _write_map(objects: Objects, root: Oid, copy: _Copy) -> Oid:
     """Write which commits and messages of the conversation with this root became which; return the commit."""
     document: dict[str, Any] = {"v": 1, "root": root, "commits": {**copy.commits}, "messages": {**copy.messages}}
-    tree = update_tree(objects, None, {MAP_FILE: encoding.dump(document)})
+    tree = update_tree(objects, None, {MAP_FILE: canonical_json.dump(document)})
     author = Identity("scopes", "scopes@systems.scopes")
     return objects.write(
         COMMIT, format_commit(tree=tree, parents=(), author=author, time=0, subject="map of a redaction")

@@ -11,7 +11,7 @@ from typing import Any
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import CONFLICTS, PURGED_TEXT
 from scopes.purge.links import SHORTEST, list_older_values, walk_resolutions
 from scopes.store.objects import BlobChange, Objects, find_entry, read_blob, update_tree, walk_blobs
@@ -57,7 +57,7 @@ class ConflictRewriter:
         for position in purged:
             position["value"] = PURGED_TEXT
         _replace_values(resolution, gone)
-        new = encoding.dump(document)
+        new = canonical_json.dump(document)
         return None if new == data else new
 
 
@@ -85,12 +85,12 @@ def without_resolution(data: bytes) -> bytes:
         rejected = resolution.get("rejected")
         _replace_values(resolution, [*(rejected if isinstance(rejected, list) else ()), resolution.get("value")])
         resolution["reason"] = PURGED_TEXT
-    return encoding.dump(document) if document else data
+    return canonical_json.dump(document) if document else data
 
 
 def _load(data: bytes) -> dict[str, Any]:
     try:
-        document = encoding.load(data)
+        document = canonical_json.load(data)
     except Corrupt:  # `verify` names it
         return {}
     return document if isinstance(document, dict) else {}

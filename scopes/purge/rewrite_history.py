@@ -15,7 +15,7 @@ from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_r
 from scopes.history.sources import Parts, Purged
 from scopes.ids import Oid
 from scopes.importers.purged_texts import Quotes, parse_json, walk_named_texts
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.conversation import decode_root
 from scopes.model.message import CONFLICTS, FILES, PARTICIPANTS, TYPED_KINDS, Message, claims_of, decode, purge_message
 from scopes.purge.rewrite_conflicts import ConflictRewriter, without_resolution
@@ -210,9 +210,9 @@ class HistoryRewriter:
 
     def _without_hash(self, blob: Oid, message: Message) -> Oid:
         """Rewrite the claim of a file without the hash of its content."""
-        match encoding.load(read_blob(self._objects, blob)):
+        match canonical_json.load(read_blob(self._objects, blob)):
             case {"operation": str(operation), **rest} if {"content", "derived"} & rest.keys():
-                return self._objects.write(BLOB, encoding.dump({"operation": operation, "unknown": message.id}))
+                return self._objects.write(BLOB, canonical_json.dump({"operation": operation, "unknown": message.id}))
         return blob
 
     def _walk_new(self, before: Oid | None, after: Oid) -> Sequence[Claim]:

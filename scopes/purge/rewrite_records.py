@@ -24,7 +24,7 @@ from scopes.history.sources import (
 from scopes.history.transaction import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.ids import Oid
 from scopes.importers.purged_texts import DISTINCT, Quotes, is_path, parse_json, walk_named_texts, walk_texts
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.conversation import MANIFEST_FILE
 from scopes.model.message import PURGED_TEXT
 from scopes.purge.lost_entries import uncover_lost
@@ -291,7 +291,7 @@ class RecordRewriter:
 
         The prompt of a conversation with a purged message goes in any case: the next push writes the one that it has.
         """
-        document: Any = encoding.load(data)
+        document: Any = canonical_json.load(data)
         if not isinstance(document, dict):
             return data
         gone = {
@@ -300,30 +300,32 @@ class RecordRewriter:
             if isinstance(text := document.get(name), str)
             and ((self._is_own and name == "prompt") or quotes_in_title(self._quotes, text, is_own=self._is_own))
         }
-        return encoding.dump({name: value for name, value in document.items() if name not in gone}) if gone else data
+        return (
+            canonical_json.dump({name: value for name, value in document.items() if name not in gone}) if gone else data
+        )
 
     def _without_quotes(self, data: bytes) -> bytes:
         """Return a merge request in which each text that quotes purged content is replaced by [purged]."""
         try:
-            document = encoding.load(data)
+            document = canonical_json.load(data)
         except Corrupt:
-            return encoding.dump({}) if self._quotes.are_in_bytes(data) else data
+            return canonical_json.dump({}) if self._quotes.are_in_bytes(data) else data
         if not isinstance(document, dict):
             return data
         quoted = False
         for name, value in document.items():
             if name not in _REQUEST_FIELDS and any(map(self._quotes.are_in, walk_texts(value))):
                 document[name], quoted = PURGED_TEXT, True
-        return encoding.dump(document) if quoted else data
+        return canonical_json.dump(document) if quoted else data
 
     def _without_copies(self, data: bytes) -> bytes:
         """Return a document, such as that of an agent, in which each text that is a copy is replaced by [purged]."""
         if not is_copied_in(self._quotes, data):
             return data
         try:
-            document = encoding.load(data)
+            document = canonical_json.load(data)
         except Corrupt:
-            return encoding.dump({})
+            return canonical_json.dump({})
         cleared = without_copies(self._quotes, document)
         return json.dumps(cleared, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
@@ -340,7 +342,7 @@ def _names_one(data: bytes, uuids: Collection[str]) -> bool:
     if not _has_one(_UUID, data, uuids):
         return False
     try:
-        document = encoding.load(data)
+        document = canonical_json.load(data)
     except Corrupt:
         return True
     return any(text in uuids and name not in _TEXTS for name, text in walk_named_texts(document))

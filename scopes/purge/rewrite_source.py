@@ -8,7 +8,7 @@ from scopes.errors import Corrupt
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS, Purged
 from scopes.ids import Oid
 from scopes.importers.purged_texts import Quotes, RecordSpan, Span, blank_records, list_purged_spans
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.objects import (
     TREE,
     BlobChange,
@@ -30,7 +30,7 @@ def is_gone(objects: Objects, tree: Oid, roots: Collection[Oid]) -> bool:
 
 
 def _walk_roots(data: bytes) -> Iterator[str]:
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"root": str(root), **rest}:
             yield root
             sessions = rest.get("sessions")
@@ -73,10 +73,10 @@ def purge_source(
         own = {each.span for each in records if each.message is not None}
         note_others(sum(span not in own for span in spans))
         changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), spans), strict=True)}
-    description = encoding.load(substitute(data))
+    description = canonical_json.load(substitute(data))
     if isinstance(description, dict) and spans:
         description[PURGED_FIELD] = True
-    changes[DESCRIPTION_FILE] = encoding.dump(description)
+    changes[DESCRIPTION_FILE] = canonical_json.dump(description)
     return update_tree(objects, tree, changes)
 
 
@@ -85,7 +85,7 @@ def walk_records(objects: Objects, tree: Oid) -> Iterator[RecordSpan]:
     for path, oid in walk_blobs(objects, tree):
         for line in read_blob(objects, oid).splitlines() if path.startswith(SEGMENTS) else ():
             try:
-                document = encoding.load(line)
+                document = canonical_json.load(line)
             except Corrupt:
                 continue
             match document:

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, overload
 
 from scopes.clock import utc
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.render.view import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result, Stream
 from scopes.sanitize import escape_json

@@ -223,10 +223,9 @@ class View:
 
         The header, the title and the box are shown on a terminal only.
         """
+        shown = [(place, column.style) for place, column in enumerate(columns) if not column.hidden]
         for row in rows:
-            cells = zip(row, columns, strict=True)
-            shown = [self._cell(cell, column.style) for cell, column in cells if not column.hidden]
-            self._write("\t".join(shown) + self._end)
+            self._write("\t".join([self._cell(row[place], style) for place, style in shown]) + self._end)
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Write text of several lines; empty text writes nothing."""

@@ -27,7 +27,7 @@ from scopes.history.metadata import read_metadata_at
 from scopes.history.names import MAIN, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, IndexStatus, open_index
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.model.message import Message, decode
 from scopes.result import Note, Result, Stream
 from scopes.search.query import (

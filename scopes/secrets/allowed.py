@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.model import encoding
-from scopes.model.encoding import without_none
+from scopes.model import canonical_json
+from scopes.model.canonical_json import without_none
 from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import SECRETS
 from scopes.store.repository import Repository
@@ -64,7 +64,7 @@ def decode_allowed(name: str, data: bytes) -> AllowedSecret:
     Raises:
         Corrupt: it is not one.
     """
-    match encoding.load(data):
+    match canonical_json.load(data):
         case {"rule": str(rule), "actor": str(actor), "time": str(time), **rest}:
             reason = rest.get("reason")
             return AllowedSecret(name, rule, actor, time, reason if isinstance(reason, str) else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import Note, plural
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Identify
@@ -77,7 +77,7 @@ class NewSecrets:
 
     def _search(self) -> None:
         for data in prefilter.choose_suspicious(self._waiting):
-            found = (each.found for each in scan_document(encoding.load(data)))
+            found = (each.found for each in scan_document(canonical_json.load(data)))
             self._ids |= {self._identify(each.rule, each.value) for each in found}
         self._waiting, self._size = [], 0
 
@@ -130,7 +130,7 @@ def append_note(repository: Repository, lines: Sequence[bytes], where: str = "te
     rules: dict[str, str] = {}
     identify = identify_with(repository)
     for data in suspicious:
-        for each in scan_document(encoding.load(data)):
+        for each in scan_document(canonical_json.load(data)):
             rules[identify(each.found.rule, each.found.value)] = each.found.rule
     found = [rule for name, rule in rules.items() if name not in read_allowed(repository)]
     if not found:
@@ -141,4 +141,4 @@ def append_note(repository: Repository, lines: Sequence[bytes], where: str = "te
 
 def title_note(repository: Repository, title: str) -> tuple[Note, ...]:
     """Return one note about the secrets in a title that the user has set; none if all are allowed."""
-    return append_note(repository, [encoding.dump({"title": title})], "title")
+    return append_note(repository, [canonical_json.dump({"title": title})], "title")

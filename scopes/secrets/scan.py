@@ -13,7 +13,7 @@ from scopes.history.messages import MessageHeader, read_stored_body, walk_header
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.result import Column, Note, Result, counted, short_id, shown
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Gate, Identify
@@ -242,7 +242,7 @@ class _Scanner:
         if not prefilter.may_hold_secret(data):
             return
         try:
-            document = encoding.load(data, EVERY_VALUE)
+            document = canonical_json.load(data, EVERY_VALUE)
         except Corrupt:
             self.notes.append(Note(f"message {head.id[:8]} cannot be read", "see: scopes verify"))
             document = data.decode("utf-8", "surrogateescape")  # a push searches it as a text

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from scopes.clock import new_id
-from scopes.index.database import identity_of, prepare
+from scopes.index.sqlite_files import identity_of, prepare
 from scopes.regular_file import read_regular
 from scopes.secret_scan.scan import RULES_VERSION
 

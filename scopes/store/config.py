@@ -25,7 +25,7 @@ from scopes.clock import random_bytes
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.regular_file import read_regular, sync
 from scopes.store.locks import remove_orphans
 from scopes.store.refs import GONE_FILE, REMOTES_FILE
@@ -446,7 +446,7 @@ def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> Non
             else:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
                 with open(os.open(unfinished, flags, 0o600), "wb") as file:
-                    file.write(encoding.dump(dict(document)))
+                    file.write(canonical_json.dump(dict(document)))
                     file.flush()
                     os.fsync(file.fileno())
                 os.rename(unfinished, path)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scopes.clock import format_time, wall_nanoseconds
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.ids import Oid, slug
-from scopes.model.encoding import decode_component, encode_component
+from scopes.model.canonical_json import decode_component, encode_component
 from scopes.model.operation import Operation
 from scopes.regular_file import open_regular
 from scopes.store import refs

@@ -17,8 +17,8 @@ from scopes.history.metadata import TITLE, Clock, decode_line, read_metadata
 from scopes.history.names import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
+from scopes.model.canonical_json import decode_component
 from scopes.model.conversation import ManifestBranch, branch_id
-from scopes.model.encoding import decode_component
 from scopes.result import HIDDEN, OMIT_EMPTY
 from scopes.store import refs
 from scopes.store.config import find_machine_id

@@ -20,8 +20,8 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import CLOCKS, TITLE, decode_line
 from scopes.ids import Oid
+from scopes.model.canonical_json import names_in_path
 from scopes.model.conversation import Manifest
-from scopes.model.encoding import names_in_path
 from scopes.model.message import decode
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clean_texts import CleanTexts

@@ -18,7 +18,7 @@ from typing import Final
 
 from scopes.clock import new_id
 from scopes.ids import Oid
-from scopes.index.database import identity_of, prepare
+from scopes.index.sqlite_files import identity_of, prepare
 from scopes.regular_file import read_regular
 from scopes.secret_scan.scan import RULES_VERSION
 from scopes.store.objects import Commit

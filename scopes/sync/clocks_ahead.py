@@ -13,7 +13,7 @@ from scopes.clock import format_seconds, now_milliseconds
 from scopes.history.metadata import BRANCHES, CLOCKS, Clock, encode_clock, write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.model.encoding import decode_component
+from scopes.model.canonical_json import decode_component
 from scopes.result import Note, plural
 from scopes.store.config import find_machine_id
 from scopes.store.refs import meta_ref

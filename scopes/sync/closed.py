@@ -14,7 +14,7 @@ from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.config import find_next
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, Objects, TreeEntry, format_commit, format_tree
 from scopes.sync.addresses import Address
@@ -30,7 +30,7 @@ _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 
 def write_mark(objects: Objects, number: int) -> Oid:
     """Write the mark of a repository whose next repository has this number, and return its commit."""
-    blob = objects.write(BLOB, encoding.dump({"v": 1, "next": number}))
+    blob = objects.write(BLOB, canonical_json.dump({"v": 1, "next": number}))
     tree = objects.write(TREE, format_tree([TreeEntry(FILE, blob, is_tree=False)]))
     subject = f"Closed: new conversations are in repository {number}"
     return objects.write(COMMIT, format_commit(tree=tree, parents=(), author=_AUTHOR, time=0, subject=subject))

@@ -7,11 +7,11 @@ from typing import Any, Final
 from scopes.errors import Corrupt
 from scopes.history.metadata import decode_clock
 from scopes.ids import Oid, is_oid, parse_branch_name, parse_tag_name
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model import message as claims
+from scopes.model.canonical_json import MAX_FILE_LEVELS, MAX_KEY_BYTES, decode_component, split_leaf
 from scopes.model.conflicts import decode_conflict, encode_conflict
 from scopes.model.conversation import decode_branch_entry
-from scopes.model.encoding import MAX_FILE_LEVELS, MAX_KEY_BYTES, decode_component, split_leaf
 
 STATE_NAMES: Final = frozenset({
     claims.FILES, claims.MESSAGES, claims.PROPOSALS, claims.ENTITIES, claims.REVIEWS, claims.APPROVALS, claims.ANALYSES,
@@ -21,8 +21,8 @@ _TOPIC_NAMES: Final = {claims.ANALYSES: 2, claims.DECISIONS: 1, claims.METHODS: 
 """How many names of a key are words, which have one spelling."""
 CLOCKS: Final = "clocks/"
 MAX_TITLE_BYTES: Final = 40_000
-_FEW_BRACKETS: Final = encoding.MAX_DEPTH
-_MAX_LEVELS: Final = encoding.MAX_DEPTH + 10  # those of a foreign value, such as a tool input, count from itself
+_FEW_BRACKETS: Final = canonical_json.MAX_DEPTH
+_MAX_LEVELS: Final = canonical_json.MAX_DEPTH + 10  # those of a foreign value, such as a tool input, count from itself
 _MAX_PATH: Final = MAX_KEY_BYTES + 200
 _SINGLE: Final = frozenset({"title", "archived", "directory"})
 _FOLDERS: Final = frozenset({"tags", "branches", "merge-requests", "dismissed-decisions"})
@@ -39,7 +39,7 @@ def check_depth(data: bytes) -> None:
 
 def load_shallow(data: bytes) -> Any:
     """Decode a JSON document that is not too deep; raises as `check_depth` does."""
-    document = encoding.load_distinct(data)
+    document = canonical_json.load_distinct(data)
     if data.count(b"[") + data.count(b"{") > _FEW_BRACKETS:
         check_levels(document)
     return document

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.history.messages import header_of, is_root, message_id_of, read_message_bytes_at, read_stored_body
 from scopes.ids import MessageId, Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import Message, decode, purged_parts
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.objects import Commit, read_commit
@@ -121,5 +121,5 @@ _OPEN_MARK: Final = b'"open":true'
 def is_open(repository: Repository, commit: Commit) -> bool:
     """Return True if a message was the last one of its session when that was imported: it may have grown since."""
     data = read_message_bytes_at(repository, commit.tree)
-    document: Any = encoding.load(data) if _OPEN_MARK in data else None
+    document: Any = canonical_json.load(data) if _OPEN_MARK in data else None
     return isinstance(document, dict) and document.get("open") is True

@@ -15,8 +15,8 @@ from scopes.clock import now_milliseconds
 from scopes.errors import Corrupt
 from scopes.history.metadata import BRANCHES, Clock, register_of_branch
 from scopes.ids import BranchName, Oid
+from scopes.model.canonical_json import decode_component
 from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id, decode_branch_entry
-from scopes.model.encoding import decode_component
 from scopes.store.objects import COMMIT, Commit, Identity, Objects, format_commit, read_commit
 from scopes.sync.local_fields import follow_renames
 from scopes.sync.registers import (

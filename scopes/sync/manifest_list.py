@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from scopes.clock import random_bytes
 from scopes.errors import ScopesError
 from scopes.ids import Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.regular_file import read_regular
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import without_store
@@ -98,7 +98,7 @@ def _without_secrets(title: str | None) -> str | None:
 def read_manifest_list(directory: str, remote: Remote) -> ManifestList | None:
     """Return the list of a remote; None if there is none, or if it is damaged or belongs to another address."""
     with suppress(OSError, ScopesError, ValueError, TypeError, AttributeError):
-        document: Any = encoding.load(read_regular(_path(directory, remote), _MAX_BYTES))
+        document: Any = canonical_json.load(read_regular(_path(directory, remote), _MAX_BYTES))
         match document:
             case {"v": 2, "address": str(address), "seen": int(seen), "conversations": list(rows)} if (
                 address == remote.address.text

@@ -24,7 +24,7 @@ from scopes.history.sources import (
     walk_set,
 )
 from scopes.ids import Oid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import MAX_MESSAGE_BYTES
 from scopes.purge.offers import read_undecided
 from scopes.purge.rewrite_source import walk_records
@@ -241,7 +241,7 @@ _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 
 def describe_set(root: str) -> bytes:
     """Return the only file of a set: it names the root of the conversation."""
-    return encoding.dump({"v": 1, "root": root})
+    return canonical_json.dump({"v": 1, "root": root})
 
 
 def format_set(tree: Oid, parents: Iterable[Oid], time: int) -> bytes:

@@ -24,8 +24,8 @@ from scopes.history.metadata import (
 )
 from scopes.history.names import LONG_FORMS, is_whole_id
 from scopes.ids import BranchName, Oid
+from scopes.model.canonical_json import decode_component, encode_component
 from scopes.model.conversation import branch_id, decode_branch_entry, encode_branch_entry, is_random_branch_id
-from scopes.model.encoding import decode_component, encode_component
 from scopes.store.objects import BlobChange, Objects, read_blob, update_tree
 from scopes.store.refs import RefNameConflicts
 from scopes.sync.local_fields import LocalFields, add_local_fields, split_entry

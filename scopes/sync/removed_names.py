@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scopes.ids import Oid
-from scopes.model.encoding import names_in_path
+from scopes.model.canonical_json import names_in_path
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.scan import scan_text
 from scopes.store.objects import Objects

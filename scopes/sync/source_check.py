@@ -23,7 +23,7 @@ from scopes.history.sources import (
 )
 from scopes.ids import Oid, is_message_id, is_oid
 from scopes.importers.purged_texts import Span, blank_records
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import PURGED_TEXT
 from scopes.store.objects import (
     BLOB,
@@ -188,7 +188,7 @@ def check_description(data: bytes) -> None:
     document = load_shallow(data)
     _check_fields(document, _REQUIRED, {**_REQUIRED, **_OPTIONAL})
     texts = [value for value in document.values() if isinstance(value, str)]
-    if encoding.dump(document) != data or any(len(text) > _MAX_NAME for text in texts):
+    if canonical_json.dump(document) != data or any(len(text) > _MAX_NAME for text in texts):
         raise Corrupt("the description of a source is not as scopes writes it")
     if document["size"] < 0 or not is_oid(document["root"]):
         raise Corrupt("the description of a source has no size or no conversation")

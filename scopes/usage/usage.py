@@ -26,7 +26,7 @@ from scopes.history.messages import MessageHeader, header_of, is_root, read_body
 from scopes.history.metadata import read_metadata
 from scopes.hosts.agents import AGENTS, find_agent_named
 from scopes.ids import ConversationId, Oid
-from scopes.index.database import ROW_ERRORS, Layout, change_rows, open_rows
+from scopes.index.sqlite_files import ROW_ERRORS, Layout, change_rows, open_rows
 from scopes.model.message import COPIED, Message, decode
 from scopes.result import Note, Result, counted, few
 from scopes.store import refs

@@ -9,7 +9,7 @@ import pytest
 from scopes.code_links.edit_index import open_edit_index
 from scopes.code_links.line_hash import hash_line
 from scopes.conversation.new_rename_delete import delete, rename_conversation
-from scopes.index.database import delete_files
+from scopes.index.sqlite_files import delete_files
 from tests.support.history import say
 from tests.support.store import remove_object
 

@@ -14,7 +14,7 @@ from scopes.conversation.new_rename_delete import new
 from scopes.conversation.show import OriginalRecords, cat, read_original
 from scopes.errors import Invalid, NotFound
 from scopes.history.sources import read_spans
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.objects import COMMIT, Identity, format_commit, update_tree
 from tests.support.history import history, say
 from tests.support.store import git
@@ -86,11 +86,11 @@ SOURCE = b'{"a": 1}\n{"state": 0}\n  {"a":\t2}\r\n{"b": 3}'
 
 def keep_source(repository, key, message, spans):
     """Store a source with the byte spans of one message."""
-    page = b"".join(encoding.dump({"message": message, "offset": o, "length": n}) for o, n in spans)
+    page = b"".join(canonical_json.dump({"message": message, "offset": o, "length": n}) for o, n in spans)
     files = {
         "chunks/000000": SOURCE[:25],
         "chunks/000001": SOURCE[25:],
-        "segments/000000.jsonl": encoding.dump({"state": "x", "offset": 9, "length": 13}) + page,
+        "segments/000000.jsonl": canonical_json.dump({"state": "x", "offset": 9, "length": 13}) + page,
     }
     tree = update_tree(repository, None, files)
     data = format_commit(tree=tree, parents=(), author=Identity("s", "s@s"), time=1, subject="s")

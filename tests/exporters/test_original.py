@@ -24,7 +24,7 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code import ClaudeCode
 from scopes.importers.formats.openai import OpenAIMessages
 from scopes.importers.import_sources import import_sources
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.objects import COMMIT, Identity, find_blob, format_commit, read_commit, update_tree
 from scopes.store.refs import SOURCE_PATHS
 from scopes.store.transactions import exclusive_write
@@ -185,8 +185,8 @@ def test_a_damaged_source_record_is_refused(repository, tmp_path):
 def described(repository, **changes):
     """Return the names of the files after changing the record of the only source."""
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
-    stored = encoding.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
-    falsify(repository, "source.json", encoding.dump({**stored, **changes}))
+    stored = canonical_json.load(find_blob(repository, read_commit(repository, commit).tree, "source.json"))
+    falsify(repository, "source.json", canonical_json.dump({**stored, **changes}))
     git(repository, "update-ref", "-d", SOURCE_PATHS)  # as in a store of an older version, which has paths in sources
     return names(repository)
 

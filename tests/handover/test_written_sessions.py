@@ -15,7 +15,7 @@ from scopes.importers.formats.events import ByteRange, Draft
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.session_commits import WrittenMessages
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import Author
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
@@ -114,10 +114,10 @@ def test_a_description_that_came_from_elsewhere_says_a_tip_and_a_branch_or_is_re
         "v": 1, "format": "codex", "native_id": "s", "size": 1, "sha256": "0", "parser": 1, "essence": "h1",
         "root": "a" * 40,
     }  # fmt: skip
-    check_description(encoding.dump({**known, "handover": {"tip": "a" * 26, "branch": "codex/1"}}))
+    check_description(canonical_json.dump({**known, "handover": {"tip": "a" * 26, "branch": "codex/1"}}))
     for bad in ({}, {"tip": "a" * 26}, {"tip": "a" * 26, "branch": "-x"}, {"tip": "a" * 26, "branch": "b", "more": 1}):
         with pytest.raises(Corrupt, match="does not name the session that it was written from"):
-            check_description(encoding.dump({**known, "handover": bad}))
+            check_description(canonical_json.dump({**known, "handover": bad}))
 
 
 @pytest.mark.every_case("a session is a file, rows of a database, or what a program imports")

@@ -16,8 +16,8 @@ from scopes.history.metadata import (
     read_metadata_at,
     write_metadata,
 )
+from scopes.model.canonical_json import encode_component
 from scopes.model.conversation import BranchEntry
-from scopes.model.encoding import encode_component
 from scopes.store.objects import BLOB, EMPTY_TREE
 from tests.support.history import history
 from tests.support.store import git, git_bytes

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scopes.importers.archive import Segment, _read_segment, _write_segment
 from scopes.importers.formats.events import ByteRange
-from scopes.model import encoding
+from scopes.model import canonical_json
 
 TEXTS = st.none() | st.text(st.characters(exclude_categories=()))
 
@@ -35,5 +35,5 @@ def test_a_segment_is_canonical_json_and_is_read_back(offset, message, state, un
         "unparsed": unparsed,
         "native": list(native) or None,
     }
-    assert line == encoding.dump({name: value for name, value in fields.items() if value is not None})
+    assert line == canonical_json.dump({name: value for name, value in fields.items() if value is not None})
     assert _read_segment(line).span == segment.span

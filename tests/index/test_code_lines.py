@@ -104,7 +104,7 @@ def test_an_error_of_the_store_passes_and_leaves_the_file_as_it_was(directory, s
 
 
 def test_a_file_that_another_process_holds_is_built_in_memory(directory, store, monkeypatch):
-    monkeypatch.setattr("scopes.index.database._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("scopes.index.sqlite_files._BUSY_SECONDS", 0.05)
     use(directory, store, Counting())
     writer = sqlite3.connect(path_of(directory), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")

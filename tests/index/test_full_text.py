@@ -12,7 +12,7 @@ import pytest
 from scopes.conversation.branch import rewind
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation
 from scopes.conversation.undo import undo
-from scopes.index.database import delete_files
+from scopes.index.sqlite_files import delete_files
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.projects import index_directory
@@ -128,7 +128,7 @@ def test_a_link_is_not_followed(repository, directory, drawn, tmp_path):
 
 
 def test_while_another_process_writes_the_index_is_built_in_memory(repository, directory, drawn, monkeypatch):
-    monkeypatch.setattr("scopes.index.database._BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("scopes.index.sqlite_files._BUSY_SECONDS", 0.01)
     status_and_notes(repository, directory)
     writer = sqlite3.connect(file_in(directory), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")

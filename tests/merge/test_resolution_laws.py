@@ -19,7 +19,7 @@ from scopes.conversation.rebase import ReplayConflicted, continue_rebase, rebase
 from scopes.errors import Invalid, NotFound
 from scopes.history.names import list_branch_tips
 from scopes.merge.compare import state_of
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import Author, folded
 from scopes.store.objects import read_blob, walk_blobs
 from tests.support.decisions import decide
@@ -103,7 +103,7 @@ def decisions_of(repository, name):
     state = state_of(repository, list_branch_tips(repository, "conv-001")[name])
     blobs = [] if state is None else walk_blobs(repository, state)
     claims = [(path.removesuffix("=").split("/"), oid) for path, oid in blobs if path.startswith("decisions/")]
-    found = {folded(names[1]): encoding.load(read_blob(repository, oid))["decision"] for names, oid in claims}
+    found = {folded(names[1]): canonical_json.load(read_blob(repository, oid))["decision"] for names, oid in claims}
     assert len(found) == len(claims)
     return found
 

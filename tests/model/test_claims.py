@@ -10,7 +10,7 @@ from hypothesis import given
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.encoding import leaf, split_leaf
+from scopes.model.canonical_json import leaf, split_leaf
 from scopes.model.message import (
     Author,
     FileTouch,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import MAX_MESSAGE_BYTES, Author, FileTouch, Message, Part, decode, encode, text_parts
 from tests.support.documents import json_values, messages, texts
 
@@ -29,7 +29,7 @@ def plain(**fields):
 
 
 def stored(**fields):
-    return encoding.dump(PLAIN | fields)
+    return canonical_json.dump(PLAIN | fields)
 
 
 # What goes in comes out
@@ -84,7 +84,7 @@ def test_tool_input_keeps_its_key_order_and_other_keys_are_sorted(field):
     value = {"z": {"b": 1, "a": 2}, "a": [{"d": 1, "c": 2}]}
     message = plain(parts=(Part("tool_call", {field: value, "other": value}),))
     ordered, unordered = (
-        (list(v), list(v["z"]), list(v["a"][0])) for v in (value, encoding.load(encoding.dump(value)))
+        (list(v), list(v["z"]), list(v["a"][0])) for v in (value, canonical_json.load(canonical_json.dump(value)))
     )
     part = decode(encode(message)).parts[0].fields
     assert (list(part[field]), list(part[field]["z"]), list(part[field]["a"][0])) == ordered
@@ -107,8 +107,8 @@ def test_unknown_fields_are_absent_and_not_null():
 )
 def test_fields_of_another_version_are_written_back(fields):
     """Unknown kinds, fields, parts and shapes; only absent fields get defaults, and an empty list is left out."""
-    document = encoding.load(encoding.dump({"id": ID, **fields}))
-    again = encoding.load(encode(decode(encoding.dump(document))))
+    document = canonical_json.load(canonical_json.dump({"id": ID, **fields}))
+    again = canonical_json.load(encode(decode(canonical_json.dump(document))))
     document = {key: value for key, value in document.items() if key not in {"to", "files"} or value != []}
     assert {key: again[key] for key in document} == document
     assert again.keys() - document.keys() <= PLAIN.keys()

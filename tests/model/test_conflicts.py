@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.conflicts import (
     CHOICES,
     CONFLICT_TYPES,
@@ -99,6 +99,6 @@ def test_the_id_does_not_depend_on_the_direction_or_on_the_order_of_the_bases():
 @pytest.mark.parametrize("confidence", [10**400, -1, 1.5, True, "0.5", None])
 def test_a_confidence_that_is_no_number_from_0_to_1_is_unknown(confidence):
     """A record may come from a store of somebody else."""
-    document = encoding.load(encode_conflict(OPEN))
+    document = canonical_json.load(encode_conflict(OPEN))
     document["source"][0]["confidence"] = confidence
-    assert decode_conflict(encoding.dump(document)).source[0].confidence is None
+    assert decode_conflict(canonical_json.dump(document)).source[0].confidence is None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.conversation import (
     PURPOSES,
     BranchEntry,
@@ -53,12 +53,12 @@ def test_the_document_of_a_root_has_this_form():
 )  # fmt: skip
 def test_a_document_that_is_not_a_root_is_corrupt(document):
     with pytest.raises(Corrupt, match="the root of a conversation is damaged"):
-        decode_root(encoding.dump(document))
+        decode_root(canonical_json.dump(document))
 
 
 def test_unknown_fields_of_a_root_are_ignored():
     newer = {"v": 2, "kind": "root", "new": 1, "conversation": {"uuid": "u", "created": "c", "format": 5, "new": []}}
-    assert decode_root(encoding.dump(newer)) == Root(uuid="u", created="c")
+    assert decode_root(canonical_json.dump(newer)) == Root(uuid="u", created="c")
 
 
 @given(entries)
@@ -71,8 +71,8 @@ def test_decoded_branch_metadata_equals_the_encoded(entry):
 @given(st.dictionaries(fields, json_values, max_size=5))
 def test_unknown_branch_metadata_is_written_back(document):
     """Unknown fields, and known ones of another shape."""
-    document = encoding.load(encoding.dump(document))
-    again = encoding.load(encode_branch_entry(decode_branch_entry(encoding.dump(document))))
+    document = canonical_json.load(canonical_json.dump(document))
+    again = canonical_json.load(encode_branch_entry(decode_branch_entry(canonical_json.dump(document))))
     assert {key: again[key] for key in document} == document
     assert again.keys() - document.keys() <= {"v", "created", "status"}
 
@@ -80,7 +80,7 @@ def test_unknown_branch_metadata_is_written_back(document):
 @pytest.mark.parametrize("fork", ["\uff10", "", "a" * 39, "A" * 40, "\ud800", "../x"])
 def test_a_fork_that_is_no_commit_is_none_and_is_written_back(fork):
     """The store may come from another person: the object database crashes on what is not an object id."""
-    data = encoding.dump({"v": 1, "created": "c", "status": "active", "fork": fork})
+    data = canonical_json.dump({"v": 1, "created": "c", "status": "active", "fork": fork})
     assert decode_branch_entry(data).fork is None
     assert encode_branch_entry(decode_branch_entry(data)) == data
 

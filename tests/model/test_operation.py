@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.operation import Operation, RefChange, decode_operation, encode_operation
 from tests.support.documents import json_values, optional, texts
 
@@ -50,15 +50,15 @@ def test_the_document_of_an_operation_has_this_form():
 
 
 def test_empty_fields_of_an_operation_are_not_written():
-    assert not json.loads(encoding.dump(SOUND)).keys() & {"undoes", "details"}
-    assert encode_operation(decode_operation(encoding.dump(SOUND))) == encoding.dump(SOUND)
+    assert not json.loads(canonical_json.dump(SOUND)).keys() & {"undoes", "details"}
+    assert encode_operation(decode_operation(canonical_json.dump(SOUND))) == canonical_json.dump(SOUND)
 
 
 @pytest.mark.parametrize("missing", sorted(SOUND.keys() - {"v"}))
 def test_a_record_with_a_missing_field_is_corrupt(missing):
     """D-42."""
     with pytest.raises(Corrupt, match="a record of the operation log is damaged"):
-        decode_operation(encoding.dump({key: value for key, value in SOUND.items() if key != missing}))
+        decode_operation(canonical_json.dump({key: value for key, value in SOUND.items() if key != missing}))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_record_with_a_missing_field_is_corrupt(missing):
 def test_a_record_with_a_field_of_another_type_is_corrupt(field, value):
     """Writers act on the record, so nothing is guessed."""
     with pytest.raises(Corrupt):
-        decode_operation(encoding.dump(SOUND | {field: value}))
+        decode_operation(canonical_json.dump(SOUND | {field: value}))
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[]", b"5", b'"x"', b"{", b"\xff", b"[" * 100_000])
@@ -80,7 +80,7 @@ def test_bytes_that_are_not_a_record_are_corrupt(data):
 
 
 def test_unknown_fields_of_a_record_are_ignored():
-    assert decode_operation(encoding.dump(SOUND | {"v": 2, "new": 5})).kind == "k"
+    assert decode_operation(canonical_json.dump(SOUND | {"v": 2, "new": 5})).kind == "k"
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_unknown_fields_of_a_record_are_ignored():
 def test_a_record_with_a_ref_that_is_no_file_below_refs_is_corrupt(ref):
     """P14: `repair` and recovery write the files of recorded refs."""
     with pytest.raises(Corrupt):
-        decode_operation(encoding.dump({**SOUND, "refs": [{"ref": ref, "old": None, "new": "1" * 40}]}))
+        decode_operation(canonical_json.dump({**SOUND, "refs": [{"ref": ref, "old": None, "new": "1" * 40}]}))

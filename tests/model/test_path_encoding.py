@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.model.encoding import (
+from scopes.model.canonical_json import (
     MAX_FILE_LEVELS,
     MAX_KEY_BYTES,
     decode_component,

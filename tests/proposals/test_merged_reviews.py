@@ -12,7 +12,7 @@ from scopes.errors import Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.transaction import append_as_operation
-from scopes.model.encoding import leaf
+from scopes.model.canonical_json import leaf
 from scopes.model.message import REVIEWS, Author
 from scopes.proposals.review import accept_proposal, apply_proposal, rollback_proposal
 from scopes.store.transactions import exclusive_write

@@ -19,7 +19,7 @@ from scopes.history.names import conversation_ids
 from scopes.history.sources import read_purged
 from scopes.importers.purged_texts import Quotes
 from scopes.index import caches, full_text
-from scopes.index.database import list_abandoned
+from scopes.index.sqlite_files import list_abandoned
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
 from scopes.purge.purge import Places, drop_unreachable, plan_purge, purge

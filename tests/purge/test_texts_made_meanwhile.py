@@ -17,7 +17,7 @@ from scopes.facts.decide import promote
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
 from scopes.history.handles import StoreHandle
-from scopes.index import database, full_text
+from scopes.index import full_text, sqlite_files
 from scopes.memory import decision_candidates
 from scopes.memory import summarize as summarize_module
 from scopes.memory.entry_builder import EntryBuilder
@@ -134,7 +134,7 @@ def test_a_search_index(repository, places, monkeypatch, request_of):
     git(repository, "repack", "-adq")
     repository.close()
     assert [message.text for message in StoreHandle(repository).branch("conv-001").messages()]
-    purge_after(monkeypatch, database, "prepare", repository, request_of, places)
+    purge_after(monkeypatch, sqlite_files, "prepare", repository, request_of, places)
     with suppress(ScopesError):
         search(repository, "SQLite", index_directory=places.index_directory)
     assert find_word(INDEXED, repository.path, places.index_directory) == []
@@ -144,7 +144,7 @@ def test_a_search_index(repository, places, monkeypatch, request_of):
 @pytest.mark.every_case("what is seen of the purge depends on what was open when it came")
 @pytest.mark.parametrize(
     ("owner", "step"),
-    [(database, "prepare"), (database, "connect"), (full_text, "sync_index")],
+    [(sqlite_files, "prepare"), (sqlite_files, "connect"), (full_text, "sync_index")],
     ids=["prepare", "connect", "sync"],
 )
 def test_a_search_during_a_purge_is_made_again(repository, places, monkeypatch, request_of, owner, step):
@@ -160,7 +160,7 @@ def test_a_search_during_a_purge_is_made_again(repository, places, monkeypatch, 
 
 def test_a_search_during_one_purge_after_another_names_the_reason(repository, places, monkeypatch):
     made = history(repository, "main: a")
-    prepare = database.prepare
+    prepare = sqlite_files.prepare
 
     def prepare_and_purge(directory):
         message = say(open_store(repository.path), made.conversation, "more")
@@ -168,7 +168,7 @@ def test_a_search_during_one_purge_after_another_names_the_reason(repository, pl
         purge(open_store(repository.path), request, places)
         prepare(directory)
 
-    monkeypatch.setattr(database, "prepare", prepare_and_purge)
+    monkeypatch.setattr(sqlite_files, "prepare", prepare_and_purge)
     with pytest.raises(Busy, match="scopes purge has deleted objects"):
         search(repository, "more", index_directory=places.index_directory)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import SecretsFound
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.secret_scan.clearance import Gate, without_store
 from scopes.secret_scan.repeated_keys import EVERY_VALUE, RepeatedKeys
 from scopes.secret_scan.scan import scan_document, walk_texts
@@ -59,7 +59,7 @@ def test_what_its_name_says_about_an_earlier_value_counts():
 
 
 def test_a_stored_document_is_decoded_with_every_value():
-    document = encoding.load(b'{"text":"first","text":"last"}\n', EVERY_VALUE)
+    document = canonical_json.load(b'{"text":"first","text":"last"}\n', EVERY_VALUE)
     assert document["text"] == "last"
     assert {text for _, text, _ in walk_texts(document)} == {"text", "first", "last"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scopes.conversation.append import MessageAppended
 from scopes.history.names import resolve_revision
 from scopes.merge.compare import state_of
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.objects import read_blob, walk_blobs
 from scopes.store.repository import Repository
 from tests.support.history import say
@@ -24,5 +24,7 @@ def decided(repository: Repository, where: str) -> list[str]:
     state = state_of(repository, resolve_revision(repository, where).oid)
     blobs = [] if state is None else sorted(walk_blobs(repository, state))
     return [
-        encoding.load(read_blob(repository, oid))["decision"] for path, oid in blobs if path.startswith("decisions/")
+        canonical_json.load(read_blob(repository, oid))["decision"]
+        for path, oid in blobs
+        if path.startswith("decisions/")
     ]

@@ -9,7 +9,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.transaction import append_as_operation
 from scopes.merge.compare import state_of
-from scopes.model.encoding import decode_component
+from scopes.model.canonical_json import decode_component
 from scopes.model.message import Author
 from scopes.proposals.list import list_proposals
 from scopes.proposals.proposal import read_value, value_claim, value_path

@@ -8,9 +8,9 @@ import pytest
 
 from scopes.errors import Corrupt, ScopesError
 from scopes.importers.import_sample import import_sample
-from scopes.model import encoding
+from scopes.model import canonical_json
+from scopes.model.canonical_json import leaf
 from scopes.model.conflicts import Conflict, encode_conflict
-from scopes.model.encoding import leaf
 from scopes.store.objects import find_entry, read_blob, read_commit, walk_blobs
 from scopes.sync.content_check import STATE_NAMES, check_depth, check_metadata_file, check_state_file, fork_of
 from tests.support.history import history, say
@@ -25,13 +25,13 @@ REQUEST = {
 GOOD = {
     "title": b"Login\n", "archived": b"\n", "directory": b"/home/carol\n", "tags/v1": f"{OID}\n".encode(),
     "branches/main": b'{"v":1}\n', "branches/a%2Fb": b'{"v":1,"fork":"x"}\n', "dismissed-decisions/x.1": b"{}\n",
-    "merge-requests/k7": encoding.dump(REQUEST), "clocks/title": b"7 0123456789ab\n",
+    "merge-requests/k7": canonical_json.dump(REQUEST), "clocks/title": b"7 0123456789ab\n",
     "clocks/branches/main": b"7 0123456789ab\n",
 }  # fmt: skip
 BAD = {
     "title/x": b"x", "evil": b"x", "tags": b"x", "tags/a/b": f"{OID}\n".encode(), "tags/..": f"{OID}\n".encode(),
     "tags/%2E%2E": f"{OID}\n".encode(), "branches/-x": b"{}", "branches/HEAD": b"{}", "branches/x": b"7",
-    "branches/%": b"{}", "merge-requests/other": encoding.dump(REQUEST), "merge-requests/k7": b"{}",
+    "branches/%": b"{}", "merge-requests/other": canonical_json.dump(REQUEST), "merge-requests/k7": b"{}",
     "dismissed-decisions/x": b"\xff", "clocks/evil": b"7 0123456789ab\n", "clocks/title": b"-1 0123456789ab\n",
     "clocks/clocks/title": b"7 0123456789ab\n", "x" * 5000: b"", "title": b"a\0b\n", "archived": b"a\nb\n",
 }  # fmt: skip
@@ -107,11 +107,11 @@ def test_a_document_has_hardly_more_levels_than_a_foreign_value(levels, accepted
 
 def test_many_brackets_side_by_side_are_not_deep():
     check_depth(b"[" + b",".join([b"[[]]"] * 5000) + b"]")
-    check_depth(encoding.dump({"text": "[" * 5000}))
+    check_depth(canonical_json.dump({"text": "[" * 5000}))
 
 
 def test_where_a_branch_began_is_read_from_its_entry():
-    assert fork_of(encoding.dump({"v": 1, "fork": OID})) == OID
+    assert fork_of(canonical_json.dump({"v": 1, "fork": OID})) == OID
     assert fork_of(b'{"fork":"main"}') is None
 
 

@@ -12,7 +12,7 @@ from scopes.errors import Corrupt
 from scopes.exporters.export import list_sources, name_files
 from scopes.history.names import Revision, list_branch_tips
 from scopes.history.sources import NOTHING
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.store.objects import COMMIT, ObjectsInMemory, find_in_tree, parse_commit, parse_tree
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES, REMOTES
 from scopes.sync.source_check import SourceCheck, check_description
@@ -44,7 +44,7 @@ class FileForger(Forger):
         """Put a source there with these entries more, or with a changed description."""
         entries = {name: (mode, name, oid) for mode, name, oid in self.entries(self.source)}
         if description is not None:
-            data = description if isinstance(description, bytes) else encoding.dump(description)
+            data = description if isinstance(description, bytes) else canonical_json.dump(description)
             entries[b"source.json"] = (FILE, b"source.json", self.write("blob", data))
         entries |= {name: (mode, name, oid) for mode, name, oid in more}
         kept = [entries[name] for name in sorted(entries) if name not in without]
@@ -77,7 +77,7 @@ class MemoryForger(FileForger):
         self.root = next(iter(repository.list_refs(REMOTES))).rpartition("/")[2]
         self.tip = list_branch_tips(repository, "conv-001")["main"]
         self.source = self.find(f"{self.set}^1")
-        self.description = encoding.load(self.objects.read(self.find(f"{self.source}:source.json"))[1])
+        self.description = canonical_json.load(self.objects.read(self.find(f"{self.source}:source.json"))[1])
 
     def find(self, name):
         commit = parse_commit(name[:40], self.objects.read(name[:40])[1])
@@ -125,7 +125,7 @@ def one_file(forger, name):
 
 
 def pages(forger, *records):
-    lines = b"".join(encoding.dump(each) for each in records)
+    lines = b"".join(canonical_json.dump(each) for each in records)
     return FOLDER, b"segments", forger.folder((FILE, b"000000.jsonl", forger.write("blob", lines)))
 
 
@@ -258,7 +258,7 @@ def test_names_in_a_description_never_become_a_place_outside_of_an_export(forger
     subject = (
         git(bare, "log", "-1", "--format=%s", forger.source).strip().replace("s1", name.replace("\x1b", "\\u001b"))
     )
-    check_description(encoding.dump(document))
+    check_description(canonical_json.dump(document))
     forger.put_source(description=document, subject=subject)
     bob = machine(tmp_path / "bob", bare)
     fetch_from(bob)

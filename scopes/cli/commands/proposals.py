@@ -29,7 +29,7 @@ from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
 from scopes.history.names import Revision
 from scopes.merge.in_progress import resolution_branch_notes
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import (
     REJECTION_REASONS,
@@ -275,5 +275,5 @@ def _parse_value(text: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    encoding.dump(value)
+    canonical_json.dump(value)
     return value

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from scopes.errors import Invalid
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.model.message import FileTouch, Part
 from scopes.model.tools import DELETED, DIFFS
 from scopes.secret_patterns import redact_value
@@ -52,7 +52,7 @@ def without_secrets(value: Any) -> Any:
 def exact_field(name: str, value: Any) -> dict[str, Any]:
     """Return `{name: value}` if JSON of ours can hold the value, else `{name_text: its JSON text}`."""
     try:
-        encoding.dump(value)
+        canonical_json.dump(value)
     except Invalid:
         return {f"{name}_text": json.dumps(value)}
     return {name: value}

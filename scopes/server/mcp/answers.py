@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from mcp.types import CallToolResult, TextContent
 
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.render.document import LazyList, make_document
 from scopes.result import Note, Result
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Document, Rows, document_text, fit, shorten

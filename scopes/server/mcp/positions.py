@@ -9,7 +9,7 @@ from scopes.errors import Inaccessible, NotFound
 from scopes.history.handles import check_limits, read_limits
 from scopes.history.names import list_branch_tips, resolve_branch
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.encoding import without_none
+from scopes.model.canonical_json import without_none
 from scopes.store.repository import Repository
 
 

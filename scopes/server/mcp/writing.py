@@ -28,8 +28,8 @@ from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, MessageId
 from scopes.memory.add import add as add_memory
 from scopes.merge.plan import derived_id
+from scopes.model.canonical_json import without_none
 from scopes.model.conversation import ACP
-from scopes.model.encoding import without_none
 from scopes.model.message import EXAMPLES, TYPED_KINDS, Author, Message, encode, payload_key
 from scopes.result import Note
 from scopes.server.mcp.access import Client, StoreAccess

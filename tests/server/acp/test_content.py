@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.model import encoding
+from scopes.model import canonical_json
 from scopes.server.acp import content
 from scopes.server.acp.content import (
     call_files,
@@ -67,7 +67,7 @@ def test_an_unknown_block_is_kept_as_it_is(block):
 def test_whatever_an_editor_sends_can_be_stored(block):
     """A block that ours cannot hold is kept as a text."""
     for part in [part_of(block), *parts_of(block), *call_parts({"rawInput": block, "title": block, "content": block})]:
-        encoding.dump(dict(part.fields))
+        canonical_json.dump(dict(part.fields))
 
 
 def test_marks_of_a_block_are_kept_with_its_text():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
 from scopes.importers.formats.records import decode
-from scopes.model.encoding import (
+from scopes.model.canonical_json import (
     MAX_DEPTH,
     MAX_DIGITS,
     Foreign,
@@ -115,7 +115,7 @@ def test_hash_seed_locale_time_zone_and_digit_limit_change_no_byte(surroundings)
     program = f"""
 import hashlib, json
 from scopes.importers.formats.records import decode
-from scopes.model.encoding import Foreign, dump
+from scopes.model.canonical_json import Foreign, dump
 {inspect.getsource(field_from_outside)}
 {inspect.getsource(with_fields_from_outside)}
 values = [with_fields_from_outside(case["value"]) for case in json.load(open({VECTORS_PATH!r}, "rb"))["documents"]]
