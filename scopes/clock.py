@@ -11,7 +11,7 @@ import time
 from base64 import b32encode
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -31,7 +31,13 @@ _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
     "w": 604800, "week": 604800, "mo": 2592000, "month": 2592000, "y": 31536000, "year": 31536000,
 }  # fmt: skip
-_NAMED_DAYS = {"today": 0, "yesterday": 1}
+_NAMED_DAYS: dict[str, Callable[[date], date]] = {
+    "today": lambda today: today,
+    "yesterday": lambda today: today - timedelta(days=1),
+    "this week": lambda today: today - timedelta(days=today.weekday()),
+    "this month": lambda today: today.replace(day=1),
+    "this year": lambda today: today.replace(month=1, day=1),
+}
 _SECONDS = tuple(f"{second:02d}Z" for second in range(60))
 _MAX_TIME_LENGTH = 64  # of times that are cached
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -204,12 +210,15 @@ def parse_window(since: str | None, until: str | None, now_nanoseconds: int) -> 
 
 
 def _name_day(text: str, now_nanoseconds: int) -> str:
-    """Return the day that `today` and `yesterday` are in the time zone of this machine; other texts as they are."""
-    days_before = _NAMED_DAYS.get(text.strip().lower())
-    if days_before is None:
+    """Return the day that a word means in the time zone of this machine: that of `this month` is its first one.
+
+    Weeks begin on Monday. Other texts are returned as they are.
+    """
+    words = " ".join(text.lower().split())
+    if words not in _NAMED_DAYS:
         return text.strip()
-    now = _EPOCH + timedelta(seconds=now_nanoseconds // _SECOND)
-    return (now.astimezone().date() - timedelta(days=days_before)).isoformat()
+    today = (_EPOCH + timedelta(seconds=now_nanoseconds // _SECOND)).astimezone().date()
+    return _NAMED_DAYS[words](today).isoformat()
 
 
 def _parse_zoneless(text: str, *, days_later: int = 0) -> int | None:
@@ -224,8 +233,8 @@ def _parse_zoneless(text: str, *, days_later: int = 0) -> int | None:
 def parse_date(text: str, now_nanoseconds: int) -> int:
     """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365, and `last week` is `1 week ago`.
 
-    A day, and a time that names no zone, is one in the time zone of this machine, as for git; `today` and `yesterday`
-    are days.
+    A day, and a time that names no zone, is one in the time zone of this machine, as for git; `today`, `yesterday`,
+    `this week`, `this month` and `this year` are days.
 
     Raises:
         Invalid: the text is not a time.

@@ -16,7 +16,6 @@ from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.cli.table import Command, Table
-from scopes.render.table import render_text
 from scopes.result import Result
 
 HERE = "tests.cli.sample"
@@ -99,9 +98,8 @@ def reply(invocation: Invocation, then: Annotated[str | None, typer.Argument(hel
     """Record something and reply."""
 
     class Recorded(Result):
-        pass
+        sentence = ("recorded",)
 
-    render_text.register(Recorded)(lambda result, view: view.line("recorded"))
     invocation.committed = "conv-001/main"
     code = invocation.show(Recorded())
     if then is not None:

@@ -174,11 +174,12 @@ def test_after_the_fetch_the_list_has_them_by_the_own_directory(bob, tmp_path):
     assert len(choose_local(bob, Selection(project=here))) == 2
 
 
-def test_a_push_by_a_directory_sends_what_the_list_of_the_project_has(bob, tmp_path):
+def test_a_push_by_a_directory_does_not_send_what_has_only_its_name(bob, tmp_path):
     fetch_from(bob)
     here = Selection(project=directory(checkout(tmp_path / "work" / "shop")))
-    assert choose_to_send(bob, here) == choose_local(bob, here)
     assert len(choose_local(bob, here)) == 2
+    with pytest.raises(NotFound, match="2 conversations not sent: of the project by the name of a directory"):
+        choose_to_send(bob, here)
 
 
 def test_several_repositories_of_a_name_are_ambiguous_and_listed(bob, tmp_path):

@@ -37,7 +37,7 @@ MESSAGE = {**HERE, "text": "x"}
 FACT = {"conversation": "conv-001", "key": "Signals", "content": "it rains"}
 DECISION = {"topic": "db", "decision": "SQLite"}
 MERGE = {"conversation": "conv-001", "source": "try", "target": "main"}
-MERGED = "ask the user to resolve its conflicts and continue it, or to abort it: scopes merge conv-001 --branch"
+MERGED = "ask the user to resolve its conflicts and continue it, or to abort it: scopes merge conv-001/"
 SITUATIONS = [  # place in scopes/server/mcp, or "" for a hint of an operation; what is there; call; pattern of the hint; values
     ("access", "nothing", "conversation_list", {}, "conversation_record makes one", {"text": "x"}),
     ("access", "nothing", "conversation_show", HERE, "conversation_record makes one", {"text": "x"}),
@@ -49,8 +49,8 @@ SITUATIONS = [  # place in scopes/server/mcp, or "" for a hint of an operation; 
     ("inboxes._none_fits", "huge", "inbox", {"acknowledge": True}, "ask the user to take it out: scopes inbox codex --ack", {}),
     ("inboxes._require_agent", "", "message_send", {**MESSAGE, "to": ["ghost"]}, "ask the user to register it: scopes agents register ghost", {}),
     ("merges.abort_own", "merging", "conversation_merge", {"conversation": "conv-001", "target": "fix", "abort": True}, "give the conversation and the target of the merge; conversation_show has what is in progress", {}),
-    ("merges.abort_own", "merging of gemini", "conversation_merge", {**MERGE, "abort": True}, rf"{MERGED} \S+ --continue \(or --abort\)", {}),
-    ("merges.hinted_for_agent", "merging of gemini", "conversation_merge", MERGE, rf"{MERGED} \S+ --continue \(or --abort\)", {}),
+    ("merges.abort_own", "merging of gemini", "conversation_merge", {**MERGE, "abort": True}, rf"{MERGED}\S+ --continue \(or --abort\)", {}),
+    ("merges.hinted_for_agent", "merging of gemini", "conversation_merge", MERGE, rf"{MERGED}\S+ --continue \(or --abort\)", {}),
     ("merges.hinted_for_agent", "merging", "conversation_merge", MERGE, r"take it back: conversation_merge\(.*, abort=true\), or ask the user .*", {}),
     ("pages._find", "", "conversation_read", {**HERE, "after": "fix"}, "after is the `next` of an answer about the same branch", {}),
     ("reading._find_project", "home", "conversation_list", {"here": True}, "leave out here", {}),
