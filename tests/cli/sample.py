@@ -98,7 +98,7 @@ def reply(invocation: Invocation, then: Annotated[str | None, typer.Argument(hel
     """Record something and reply."""
 
     class Recorded(Result):
-        sentence = ("recorded",)
+        sentence = answer = "recorded"
 
     invocation.committed = "conv-001/main"
     code = invocation.show(Recorded())
