@@ -28,6 +28,7 @@ QUIET_SECONDS = 0.3
 LONGEST_SECONDS = 3.0
 EVERY_SECONDS = 1.0
 RETRY_SECONDS = 10.0
+_SIGNAL_SECONDS = 1.0  # a signal that comes just before the wait begins does not end it, and is handled after it
 _MAX_PID_LENGTH = 8
 _DIGEST_LENGTH = 32
 _MAX_NOTES = 1000  # notes that are remembered
@@ -57,7 +58,7 @@ class SourceRecorded(Result):
 class ChangeQueue(Protocol):
     """Paths of files that have changed; None only wakes the reader, which may have to stop."""
 
-    def get(self, *, timeout: float | None) -> str | None:
+    def get(self, *, timeout: float) -> str | None:
         """Return the next one.
 
         Raises:
@@ -95,9 +96,9 @@ class Watcher:
             yield from self._import_due()
 
     def _collect(self) -> None:
-        """Wait for a change, or until one is due, and take all that have come."""
+        """Wait for a change, until one is due, or for a second, and take all that have come."""
         due = min((self._due(path, change) for path, change in self._pending.items()), default=None)
-        timeout = None if due is None else max(0.0, due - self._read_time())
+        timeout = _SIGNAL_SECONDS if due is None else max(0.0, due - self._read_time())
         while True:
             try:
                 path = self._changed.get(timeout=timeout)
