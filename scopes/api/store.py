@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from scopes.api.conversation import Branch, Conversation
-from scopes.api.undo import follow_undo
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.list import ConversationList, list_conversations
@@ -266,6 +265,8 @@ class Store(StoreHandle):
         >>> store.undo(dry_run=True).target.summary
         """
         done = undo(self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+        from scopes.handover.registration import follow_undo
+
         return follow_undo(self.repository, done)
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
@@ -274,6 +275,8 @@ class Store(StoreHandle):
         >>> store.redo()
         """
         done = redo(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+        from scopes.handover.registration import follow_undo
+
         return follow_undo(self.repository, done)
 
     def register_agent(

@@ -174,13 +174,6 @@ def begins_at(view: View, start: MessageId | None, parent: BranchName) -> tuple[
     return ("from ", branch) if start is None else ("at message ", identifier(view, start), " of ", branch)
 
 
-def write_preview(view: View, name: str | Span, *sentence: str | Span) -> None:
-    """Write what a dry run found; in a pipe only the name of the object, and the sentence as a note."""
-    write_outcome(view, name, *sentence)
-    if not view.terminal:
-        view.aside("".join(part if isinstance(part, str) else part.text for part in sentence))
-
-
 def write_hint(view: View, text: str) -> None:
     """Write a next step, broken at blanks but not inside a command, unless hints are disabled."""
     if view.hints:

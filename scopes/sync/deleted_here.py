@@ -69,11 +69,6 @@ def describe_deleted(
             yield Note(text, f"have it again: {again}")
 
 
-def find_deletion(repository: Repository, root: Oid) -> DeletedRow | None:
-    """Return which conversation of the trash has a root commit."""
-    return _read_trash(repository).get(root)
-
-
 def note_undone(
     repository: Repository, members: Sequence[Remote], option: str, here: Collection[Oid]
 ) -> tuple[Note, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.api.undo import follow_undo
 from scopes.cli.invocation import Invocation
 from scopes.cli.options import LATEST, Limit, Text, argument, option
 from scopes.conversation.undo import list_operations, show_operation
 from scopes.conversation.undo import redo as run_redo
 from scopes.conversation.undo import undo as run_undo
+from scopes.handover.registration import follow_undo
 from scopes.history.transaction import find_recorded_operation
 
 
